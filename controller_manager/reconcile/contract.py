@@ -268,10 +268,15 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An object before and after; `old` is None if it was added, `new` if it was deleted; both the same at a resync."""
+    """An object before and after; `old` is None if it was added, `new` if it was deleted; both the same at a resync.
+
+    Attributes:
+        relisted: True if a list brought the new state, so that states between the two may have been missed.
+    """
 
     old: Obj | None
     new: Obj | None
+    relisted: bool = False
 
     @property
     def obj(self) -> Obj:
@@ -290,6 +295,19 @@ class Delayed:
 
 
 Trigger: TypeAlias = Callable[[Listers, Change], Iterable[Key | Delayed]]
+
+
+def triggered_keys(trigger: Trigger, listers: Listers, change: Change) -> Iterable[Key | Delayed]:
+    """Return the keys that a change makes a controller process; a relisted object counts as added, too.
+
+    Triggers ignore changes that make no difference to their controller. After a broken watch, two states that look
+    alike do not mean that nothing has happened: a pod loses a label, its controller restores it, somebody removes it
+    again, and the cache learns only of the last state, which looks like the first. Upstream compares nothing but
+    resourceVersions (pkg/controller/replicaset/replica_set.go updatePod).
+    """
+    if not change.relisted:
+        return trigger(listers, change)
+    return [*trigger(listers, change), *trigger(listers, Change(None, change.new))]
 
 
 def enqueue_self(_: Listers, change: Change) -> Iterable[Key]:

@@ -130,8 +130,8 @@ class KindCache:
 
     # -- the writer's side
 
-    def put(self, obj: Obj) -> None:
-        """Add or replace an object."""
+    def put(self, obj: Obj, *, relisted: bool = False) -> None:
+        """Add or replace an object; `relisted` if a list brought it, which does not show the states in between."""
         key = key_of(obj)
         old = self._objects.get(key)
         if old is not None:
@@ -144,7 +144,7 @@ class KindCache:
         for values, index in self._indexers:
             for value in values(obj):
                 index.setdefault(value, {})[key] = obj
-        self._notify(Change(old, obj))
+        self._notify(Change(old, obj, relisted=relisted and old is not None))
         self.advance(revision_of(obj))
 
     def remove(self, obj: Obj) -> None:
@@ -164,7 +164,7 @@ class KindCache:
         for key, obj in current.items():
             old = self._objects.get(key)
             if old is None or old["metadata"].get("resourceVersion") != obj["metadata"].get("resourceVersion"):
-                self.put(obj)
+                self.put(obj, relisted=True)
         self.revision = 0  # a server that lost its data starts again from a lower one
         self._synced.set()
         self.advance(revision)

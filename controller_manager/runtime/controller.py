@@ -27,6 +27,7 @@ from controller_manager.reconcile.contract import (
     enqueue_self,
     is_namespace_terminating,
     key_of,
+    triggered_keys,
 )
 from controller_manager.reconcile.kinds import Kind
 from controller_manager.reconcile.metric_defs import Measure
@@ -115,7 +116,7 @@ class Controller:
         caches, queue = self._dependencies.caches, self.queue
 
         def listen(change: Change) -> None:
-            for key in trigger(caches, change):
+            for key in triggered_keys(trigger, caches, change):
                 if isinstance(key, Delayed):
                     queue.add_after(key.key, key.seconds)
                 else:

@@ -164,6 +164,28 @@ def test_a_list_tells_what_changed_and_leaves_alone_what_did_not(plain, told):
     assert (names(plain), plain.revision, len(plain)) == (["b", "c", "d"], 9, 3)
 
 
+def test_a_change_says_whether_states_before_it_may_have_been_missed(plain):
+    changes = []
+    plain.listen(lambda change: changes.append((change.obj["metadata"]["name"], change.relisted)))
+    plain.replace([owned("a"), owned("b"), owned("c")], 5)
+    assert changes == [("a", False), ("b", False), ("c", False)]
+    changes.clear()
+    plain.put(owned("a", revision="6"))
+    plain.replace([owned("a", revision="8"), owned("b", uid="other", revision="9")], 9)
+    plain.put(owned("a", revision="10"))
+    plain.resync()
+    assert changes == [
+        ("a", False),
+        ("c", False),
+        ("a", True),
+        ("b", False),
+        ("b", False),
+        ("a", False),
+        ("a", False),
+        ("b", False),
+    ]
+
+
 def test_a_list_of_another_store_begins_at_its_revision(plain):
     plain.replace([owned("a", revision="50")], 60)
     woken = []

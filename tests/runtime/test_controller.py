@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from running_controller import nothing, pod
 
-from controller_manager.reconcile.contract import Delayed, Enqueue, Requeue, RequeueAfter, Watch, enqueue_self
+from apiserver.api.meta import labels_of
+from controller_manager.reconcile.contract import Delayed, Enqueue, Requeue, RequeueAfter, Watch, enqueue_self, key_of
 from controller_manager.reconcile.kinds import EVERYTHING, POD
 from controller_manager.runtime.controller import Controller
 
@@ -111,3 +112,42 @@ async def test_nothing_comes_later_once_a_controller_has_ended(make_stage):
     await stage.run(1)
     await asyncio.sleep(10)
     assert len(stage.queue) == 0
+
+
+def relabelled(_listers, change):
+    """A trigger for pods whose labels differ."""
+    if change.old is not None and change.new is not None and labels_of(change.old) == labels_of(change.new):
+        return ()
+    return (key_of(change.obj),)
+
+
+async def test_a_list_runs_the_key_of_a_changed_object_although_its_trigger_sees_no_difference(make_stage):
+    """The object may have been otherwise in between, and the key may have made it so."""
+    stage = make_stage(nothing, watches=(Watch(POD, relabelled),))
+    cache = stage.caches[POD]
+    loop = asyncio.get_running_loop()
+    cache.replace([pod("x", labels={"app": "a"}), pod("y", labels={"app": "a"})], 1)
+    loop.call_later(5, cache.replace, [pod("x", labels={"app": "a"}, revision=3), pod("y", labels={"app": "a"})], 3)
+    assert await stage.run(20) == [("a/x", 0), ("a/y", 0), ("a/x", 5)]
+
+
+async def test_a_watch_runs_only_the_keys_that_a_trigger_names(make_stage):
+    stage = make_stage(nothing, watches=(Watch(POD, relabelled),))
+    cache = stage.caches[POD]
+    loop = asyncio.get_running_loop()
+    cache.put(pod("x", labels={"app": "a"}))
+    loop.call_later(5, cache.put, pod("x", labels={"app": "a"}, revision=2))
+    loop.call_later(9, cache.put, pod("x", labels={"app": "b"}, revision=3))
+    loop.call_later(12, cache.resync)
+    assert await stage.run(20) == [("a/x", 0), ("a/x", 9)]
+
+
+async def test_a_list_runs_the_former_owner_as_well_as_what_comes(make_stage):
+    def labels(_listers, change):
+        return [labels_of(state)["app"] for state in (change.old, change.new) if state is not None]
+
+    stage = make_stage(nothing, watches=(Watch(POD, labels),))
+    cache = stage.caches[POD]
+    cache.replace([pod("x", labels={"app": "a"})], 1)
+    asyncio.get_running_loop().call_later(5, cache.replace, [pod("x", labels={"app": "b"}, revision=3)], 3)
+    assert await stage.run(20) == [("a", 0), ("a", 5), ("b", 5)]

@@ -18,6 +18,7 @@ from controller_manager.reconcile.contract import (
     RecordEvent,
     RequeueAfter,
     key_of,
+    triggered_keys,
 )
 from controller_manager.reconcile.kinds import NAMESPACE, NODE, POD
 from controller_manager.reconcile.times import stamp
@@ -137,7 +138,7 @@ class Stage:
 
     def _listener(self, trigger: Any) -> Any:
         def listen(change: Any) -> None:
-            for key in trigger(self.world, change):
+            for key in triggered_keys(trigger, self.world, change):
                 assert not isinstance(key, Delayed)
                 if key not in self.keys:
                     self.keys.append(key)

@@ -27,6 +27,7 @@ from controller_manager.reconcile.contract import (
     Trigger,
     Update,
     key_of,
+    triggered_keys,
 )
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, Kind
 from controller_manager.reconcile.metric_defs import Measure
@@ -103,7 +104,7 @@ class LaggingCluster:
                 world.cache(watch.kind).listen(partial(self._listen, watch.trigger))
 
     def _listen(self, trigger: Trigger, change: Change) -> None:
-        self.wake(set(trigger(self.world, change)))
+        self.wake(set(triggered_keys(trigger, self.world, change)))
 
     def wake(self, keys: Collection[str | Delayed]) -> None:
         """A trigger asks for runs of these keys."""

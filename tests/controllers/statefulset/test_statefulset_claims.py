@@ -179,6 +179,21 @@ def test_s20_a_lost_label_is_put_back_without_a_restart(cluster):
     assert found.pod("web-1")["metadata"]["uid"] == uid
 
 
+def test_s20_a_label_lost_once_more_while_the_watch_was_broken_is_put_back(cluster):
+    found = cluster()
+    labels = found.pod("web-1")["metadata"]["labels"]
+    fewer = {name: value for name, value in labels.items() if name != "statefulset.kubernetes.io/pod-name"}
+    found.relabel("web-1", fewer)
+    found.deliver_all()
+    assert found.run(fresh=False).updated == ["web-1"]
+    found.relabel("web-1", fewer)
+    found.relist(POD)
+
+    found.settle()
+
+    assert found.pod("web-1")["metadata"]["labels"] == labels
+
+
 def test_s20_after_a_lost_race_the_label_is_put_on_the_newest_state(cluster):
     found = cluster()
     labels = found.pod("web-1")["metadata"]["labels"]

@@ -24,6 +24,7 @@ from controller_manager.reconcile.contract import (
     Settings,
     Update,
     key_of,
+    triggered_keys,
 )
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 from controller_manager.reconcile.metric_defs import Measure
@@ -176,7 +177,7 @@ class Cluster:
 
     def _listener(self, running: Running, trigger: Any) -> Any:
         def listen(change: Any) -> None:
-            for key in trigger(self.caches, change):
+            for key in triggered_keys(trigger, self.caches, change):
                 running.add(getattr(key, "key", key))
 
         return listen

@@ -1,6 +1,8 @@
 """The ReplicaSets of whole rollouts: made, found again, taken in and forgotten."""
 
-from controller_manager.reconcile.kinds import DEPLOYMENT, REPLICA_SET
+import pytest
+
+from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 
 REVISION = "deployment.kubernetes.io/revision"
 HISTORY = "deployment.kubernetes.io/revision-history"
@@ -63,6 +65,26 @@ def test_d36_orphans_are_taken_in_by_a_deployment_of_the_same_template(make_clus
     assert [found["metadata"]["uid"] for found in cluster.sets] == [kept["metadata"]["uid"]]
     assert cluster.sets[0]["metadata"]["ownerReferences"][0]["uid"] == cluster.deployment["metadata"]["uid"]
     assert {pod["metadata"]["uid"] for pod in cluster.pods()} == pods
+
+
+@pytest.mark.parametrize("kind", [POD, REPLICA_SET], ids=str)
+def test_a_child_orphaned_once_more_while_the_watch_was_broken_is_taken_in(make_cluster, kind):
+    cluster = make_cluster("web:1", replicas=1)
+    cluster.settle()
+    [key] = cluster.server.objects[kind]
+
+    def orphan():
+        child = cluster.server.get(kind, key)
+        cluster.server.update(kind, child | {"metadata": child["metadata"] | {"ownerReferences": []}})
+
+    orphan()
+    cluster.deliver(kind)
+    cluster.run("deployment" if kind is REPLICA_SET else "replicaset")
+    assert cluster.server.get(kind, key)["metadata"]["ownerReferences"]
+    orphan()
+    cluster.relist(kind)
+    cluster.settle()
+    assert cluster.server.get(kind, key)["metadata"]["ownerReferences"]
 
 
 def test_d37_a_set_that_was_relabelled_is_replaced_and_taken_in_again(make_cluster):
