@@ -4,7 +4,7 @@ import pytest
 from apiserver.admission.priority import CLASSES, Priority
 from apiserver.api.errors import ApiError
 from apiserver.api.user import User
-from apiserver.registry.admission import Attributes
+from apiserver.registry.admission import Attributes, Operation
 from apiserver.registry.options import Target
 from etcd.backends import open_store
 
@@ -23,7 +23,7 @@ async def admitted(rows):
             for each in classes:
                 await store.put(CLASSES + each["metadata"]["name"], orjson.dumps(each))
             target = Target(rows[kind], "ns" if kind == "Pod" else "", "x")
-            operation = "CREATE" if old is None else "UPDATE"
+            operation: Operation = "CREATE" if old is None else "UPDATE"
             await Priority(store).admit(Attributes(operation, target, User("u"), obj=obj, old=old))
         finally:
             await store.close()

@@ -93,6 +93,7 @@ async def test_the_default_is_what_it_is_now_and_of_several_the_newest(admit, pu
 )
 async def test_new_claims_and_volumes_are_held_while_they_are_in_use(admit, kind, finalizer):
     protection = StorageObjectInUseProtection()
+    assert protection.kinds is not None
     assert ("", kind) in protection.kinds
     obj = {"metadata": {"name": "x", "finalizers": ["mine"]}, "spec": {}}
     for _ in range(2):

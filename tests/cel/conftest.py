@@ -89,7 +89,7 @@ def holds() -> Callable[..., list[str]]:
 def refused() -> Callable[..., list[str]]:
     """What is wrong with the rules of a schema that stands at "s"."""
 
-    def told(schema: Obj, **options: bool) -> list[str]:
+    def told(schema: Obj, **options: Any) -> list[str]:
         return [str(error) for error in rule_errors(schema, "s", **options)]
 
     return told

@@ -1,5 +1,7 @@
 """What rules see of an object, by the schema of each of its parts."""
 
+from typing import Any
+
 import pytest
 from rule_schemas import NUMBER, TEXT, TRUTH, WHOLE, many, of, values
 
@@ -75,8 +77,10 @@ def test_what_a_schema_does_not_declare_cannot_be_spoken_of(refused, schema, rul
 
 @pytest.mark.parametrize("kind", ["set", "map"])
 def test_lists_whose_order_means_nothing_are_compared_without_it(checked, kind):
+    one: list[Any]
+    two: list[Any]
     items, one, two = (TEXT, ["x", "y"], ["y", "x"])
-    words = {"x-kubernetes-list-type": kind}
+    words: dict[str, Any] = {"x-kubernetes-list-type": kind}
     if kind == "map":
         items, one, two = of(k=TEXT, v=WHOLE), [{"k": "x", "v": 1}, {"k": "y"}], [{"k": "y"}, {"k": "x", "v": 1}]
         words["x-kubernetes-list-map-keys"] = ["k"]

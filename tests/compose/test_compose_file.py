@@ -165,7 +165,7 @@ def test_every_volume_and_every_file_that_is_mounted_is_there() -> None:
 
 def listening() -> set[str]:
     """What listens to others in the network, as NAME:PORT."""
-    found = set()
+    found: set[str] = set()
     for name, service in SERVICES.items():
         found.update(f"{name}:{port.rsplit(':', 1)[1]}" for port in service.get("ports", []))
     return found
@@ -241,6 +241,7 @@ def test_what_the_page_saves_of_etcd_is_saved(stack: Any) -> None:
     line = re.search(
         r"exec (etcd) (etcdctl .*?snapshot save \S+)$", page().replace("\\\n>  ", ""), re.DOTALL | re.MULTILINE
     )
+    assert line is not None
     words = [*line[2].split()[:-2], "save", str(stack.folder / "snapshot.db")]
     subprocess.run(stack.command(line[1], words), check=True, capture_output=True, env=stack.environment("etcd"))
     assert (stack.folder / "snapshot.db").stat().st_size > 10_000

@@ -42,7 +42,7 @@ def stages() -> dict[str, Stage]:
     for line in filter(None, text.splitlines()):
         instruction, words = line.split(None, 1)
         if instruction == "FROM":
-            base, name = re.fullmatch(r"(\S+) AS (\S+)", words).groups()
+            base, name = re.findall(r"^(\S+) AS (\S+)$", words)[0]
             found[name] = stage = Stage(name, base)
         else:
             stage.said.append((instruction, words))
@@ -94,6 +94,7 @@ def test_what_volumes_are_mounted_at_has_the_owner_who_writes_there(name: str) -
         if service["image"] == image
         for volume in service.get("volumes", [])
     }
+    assert made is not None
     assert mounted <= set(made[1].split())
 
 

@@ -1,6 +1,7 @@
 """Discovery documents, computed from a table of three rows and from a release's."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,21 +13,19 @@ STATUS = ("get", "patch", "update")
 
 def row(group: str, version: str, kind: str, **facts) -> Resource:
     plural = kind.lower() + "s"
-    return Resource(
-        **{
-            "group": group,
-            "version": version,
-            "kind": kind,
-            "plural": plural,
-            "singular": kind.lower(),
-            "namespaced": True,
-            "definition": "",
-            "storage_group": group,
-            "storage_version": version,
-            "storage_prefix": plural,
-        }
-        | facts
-    )
+    usual: dict[str, Any] = {
+        "group": group,
+        "version": version,
+        "kind": kind,
+        "plural": plural,
+        "singular": kind.lower(),
+        "namespaced": True,
+        "definition": "",
+        "storage_group": group,
+        "storage_version": version,
+        "storage_prefix": plural,
+    }
+    return Resource(**usual | facts)
 
 
 def part(name: str, kind: str, group: str, version: str) -> Subresource:

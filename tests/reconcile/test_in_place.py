@@ -280,6 +280,7 @@ def test_a_grace_that_is_over_changes_the_pod():
     assert due(pod, is_of=is_second, now=NOW + 3.5).wait == 7
     found = due(pod, is_of=is_second, now=NOW + 10)
     assert found.wait is None
+    assert found.pod is not None
     assert found.pod["spec"]["containers"][0]["image"] == "a:2"
     assert found.pod["metadata"]["labels"] == {"rev": "2", "v": "2"}
     assert not is_in_grace(found.pod)
@@ -291,6 +292,7 @@ def test_a_grace_that_is_over_changes_the_pod():
 def test_a_grace_of_another_revision_than_the_pods_is_dropped():
     pod = updated(a_pod("a:1"), UpdateSpec("web-2", {"c0": "a:2"}, grace=10))
     found = due(pod, is_of=lambda *_: False, now=NOW).pod
+    assert found is not None
     assert not is_in_grace(found)
     assert found["spec"] == pod["spec"]
 

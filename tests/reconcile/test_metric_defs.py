@@ -3,6 +3,7 @@
 import pytest
 
 from apiserver.api.errors import forbidden, not_found
+from apiserver.api.meta import Obj
 from controller_manager.controllers import podgc, tainteviction
 from controller_manager.controllers.nodelifecycle.controller import SPEC as NODE_LIFECYCLE
 from controller_manager.controllers.replicaset import controller as replicaset
@@ -55,7 +56,7 @@ def test_pods_that_go_are_so_many_times_older_than_the_youngest(pods, number, ra
 )
 def test_a_scale_down_that_leaves_some_pods_measures_their_ages(reconcile, replicas, release, ratios):
     selector = {"matchLabels": {"app": "web"}}
-    owner = {"metadata": {"name": "web", "namespace": "ns", "uid": "web", "resourceVersion": "1"}}
+    owner: Obj = {"metadata": {"name": "web", "namespace": "ns", "uid": "web", "resourceVersion": "1"}}
     owner |= {"spec": {"replicas": replicas, "selector": selector, "template": {}}, "status": {"replicas": 3}}
     objects = {REPLICA_SET: [owner], POD: [a_pod(name, owner="web") for name in "abc"]}
     done = reconcile(replicaset.SPEC, "ns/web", objects, profile=PROFILES[release])

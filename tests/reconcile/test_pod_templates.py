@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from apiserver.api.meta import Obj
 from controller_manager.reconcile.int_or_string import scaled
 from controller_manager.reconcile.pod_templates import (
     HASH_LABEL,
@@ -80,7 +81,7 @@ def test_the_hash_label_does_not_make_templates_differ(one, other):
 
 
 def test_no_labels_are_as_good_as_empty_ones():
-    bare = {"spec": {"containers": []}}
+    bare: Obj = {"spec": {"containers": []}}
     assert is_same_template(with_hash(bare, "1"), bare)
 
 

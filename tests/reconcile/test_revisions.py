@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.api.meta import Obj
 from controller_manager.reconcile import revisions
 from controller_manager.reconcile.pod_templates import fnv32
 
 # apps/v1 StatefulSet and its revision as Kubernetes 1.34 wrote them
-TEMPLATE = {
+TEMPLATE: Obj = {
     "metadata": {"labels": {"app": "foo"}, "annotations": {"test": "value"}},
     "spec": {
         "containers": [

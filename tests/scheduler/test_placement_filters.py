@@ -1,5 +1,7 @@
 """Which nodes suit a pod, and in which words the others are refused."""
 
+from collections import Counter
+
 import pytest
 
 from controller_manager.reconcile.kinds import POD
@@ -226,7 +228,7 @@ def test_what_is_lacking_is_told_in_a_fixed_order():
 
 
 def test_the_sentence_counts_and_sorts_the_reasons_as_text():
-    reasons = {"Insufficient cpu": 10, "node(s) were unschedulable": 2, "Too many pods": 1}
+    reasons = Counter({"Insufficient cpu": 10, "node(s) were unschedulable": 2, "Too many pods": 1})
     assert fit_error(13, reasons, after="preemption: no.") == (
         "0/13 nodes are available: 1 Too many pods, 10 Insufficient cpu, 2 node(s) were unschedulable. preemption: no."
     )

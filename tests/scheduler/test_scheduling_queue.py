@@ -1,12 +1,14 @@
 """Whose turn it is: by priority and order, after a while, or when something happens; and nobody is lost."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from controller_manager.scheduler.scheduling_queue import MAX_BACKOFF, MAX_PARKED, SchedulingQueue
 
-NOBODY = frozenset()
+NOBODY: frozenset[str] = frozenset()
 
 
 @pytest.fixture
@@ -87,8 +89,13 @@ def test_errors_make_a_pod_wait_longer_each_time(queue):
 def test_a_pod_that_found_no_place_has_a_turn_when_something_may_help_it(queue, kind):
     park(queue, kind, "a", plugins=frozenset(("Fit",)))
     assert not queue.has_any
-    asked = []
-    assert queue.move(lambda info, plugins: asked.append((info, plugins)) is not None) == []
+    asked: list[tuple[Any, Any]] = []
+
+    def helps_nobody(info, plugins):
+        asked.append((info, plugins))
+        return False
+
+    assert queue.move(helps_nobody) == []
     assert asked == [(kind, {"Fit"})]
     assert queue.move(lambda *_: True) == ["a"]
     assert taken(queue) == ["a"]
@@ -98,7 +105,12 @@ def test_what_may_help_is_asked_once_for_pods_that_are_alike(queue, kind):
     for name in "abc":
         park(queue, kind, name)
     asked = []
-    moved = queue.move(lambda *_: asked.append(1) or True)
+
+    def helps_all(*_):
+        asked.append(1)
+        return True
+
+    moved = queue.move(helps_all)
     assert (moved, len(asked)) == (["a", "b", "c"], 1)
 
 
@@ -147,7 +159,8 @@ def test_whoever_still_wants_a_node_has_a_turn_in_the_end(steps):
             queue.remove(uid)
             wants.discard(uid)
         elif step == "move":
-            queue.move(lambda info, _, chosen=kinds[number % 2]: info is chosen)
+            chosen = kinds[number % 2]
+            queue.move(lambda info, _: info is chosen)  # noqa: B023 - called before the next turn
         elif (waiting := queue.pop(now)) is not None:
             assert waiting.uid in wants
             if step == "park":

@@ -25,11 +25,16 @@ def collection(row: Resource) -> str:
     return f"{base(row)}/namespaces/default/{row.plural}" if row.namespaced else f"{base(row)}/{row.plural}"
 
 
-ROWS = [pytest.param(v, r, id=f"{v}-{r.plural}.{r.version}.{r.group}") for v in RELEASES for r in load_release(v).rows]
+def named(release: str, row: Resource) -> Any:
+    return pytest.param(release, row, id=f"{release}-{row.plural}.{row.version}.{row.group}")
+
+
+SERVED = [(release, row) for release in RELEASES for row in load_release(release).rows]
+ROWS = [named(release, row) for release, row in SERVED]
 STORED = [
-    param
-    for param in ROWS
-    if (param.values[1].group, param.values[1].plural) not in VIRTUAL and param.values[1].plural not in SEEN_TO
+    named(release, row)
+    for release, row in SERVED
+    if (row.group, row.plural) not in VIRTUAL and row.plural not in SEEN_TO
 ]
 
 

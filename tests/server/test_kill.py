@@ -41,7 +41,7 @@ class Known:
     events: list[int] = field(default_factory=list)
     position: int = 0
     enough: int = 0
-    kill: Callable[[], None] = int
+    kill: Callable[[], object] = int
 
 
 async def write(session: aiohttp.ClientSession, known: Known, writer: str) -> None:

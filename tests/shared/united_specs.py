@@ -25,10 +25,10 @@ def subset(name: str, **more: Any) -> dict[str, Any]:
 
 
 def united(
-    *subsets: dict[str, Any],
+    *subsets: Any,  # tests of what is refused give what is no subset
     field: str = STATEFUL,
     strategy: dict[str, Any] | None = None,
-    partitions: dict[str, int] | None = None,
+    partitions: dict[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """The spec of a UnitedDeployment whose template is in a field."""

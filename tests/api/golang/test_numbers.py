@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.api.golang.numbers import as_go_writes, floats_as_go_reads, format_float, parse_int, parse_uint
+from apiserver.api.meta import Obj
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_a_number_that_is_written_as_go_does_is_the_same_number(value):
 
 def test_whole_numbers_beyond_an_int64_are_floats():
     least, most = -(1 << 63), (1 << 63) - 1
-    value = {"a": [most, most + 1, {"b": least, "c": (1 << 64) - 1}], "d": True, "e": "x"}
+    value: Obj = {"a": [most, most + 1, {"b": least, "c": (1 << 64) - 1}], "d": True, "e": "x"}
     floats_as_go_reads(value)
     assert value == {"a": [most, float(most + 1), {"b": least, "c": 1.8446744073709552e19}], "d": True, "e": "x"}
     assert [type(each) for each in value["a"][:2]] == [int, float]

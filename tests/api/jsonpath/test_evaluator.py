@@ -7,6 +7,7 @@ import pytest
 from patience import some_work
 
 from apiserver.api.jsonpath import JSONPath, WalkError
+from apiserver.api.meta import Obj
 
 STORE = {
     "name": "jsonpath",
@@ -150,8 +151,9 @@ def test_nothing_is_compared_with_a_sign_that_means_nothing_until_there_is_somet
 
 def test_a_path_is_made_once_for_many_objects():
     path = JSONPath("{.status.conditions[?(@.type=='Ready')].status}")
-    ready = {"status": {"conditions": [{"type": "Other", "status": "A"}, {"type": "Ready", "status": "B"}]}}
-    assert [path.find(obj) for obj in (ready, {}, {"status": {}}, ready)] == [[["B"]], [[]], [[]], [["B"]]]
+    ready: Obj = {"status": {"conditions": [{"type": "Other", "status": "A"}, {"type": "Ready", "status": "B"}]}}
+    objects: tuple[Obj, ...] = (ready, {}, {"status": {}}, ready)
+    assert [path.find(obj) for obj in objects] == [[["B"]], [[]], [[]], [["B"]]]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,8 @@ def test_a_path_is_made_once_for_many_objects():
     ],
 )
 def test_a_path_that_finds_more_than_there_is_time_for_gives_up(path):
-    deep, wide = {}, {"l": [{"l": [1] * 400}] * 400}
+    deep: Obj = {}
+    wide = {"l": [{"l": [1] * 400}] * 400}
     for _ in range(120):
         deep = {"a": deep, "l": [deep, [deep]]}
     with some_work():

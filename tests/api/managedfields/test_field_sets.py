@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from apiserver.api.managedfields.builtin_schema import FieldSchema
 from apiserver.api.managedfields.field_sets import MEMBER, difference, in_order, parse, union, without
 from apiserver.api.managedfields.value_types import Changes
+from apiserver.api.meta import Obj
 from apiserver.api.schema import load_definitions
 from apiserver.api.schema.go_types import load_go_types
 
 LABELS = ["f:a", "f:b", 'k:{"name":"x"}']
-TRIES = st.recursive(
+TRIES: st.SearchStrategy[Obj] = st.recursive(
     st.just({}),
     lambda inner: st.builds(
         lambda below, own: {".": {}, **below} if own and below else below,
@@ -45,7 +46,7 @@ def test_the_difference_has_the_members_of_the_first_alone(left, right):
     assert paths(difference(left, right)) == paths(left) - paths(right)
 
 
-PLAIN = st.recursive(
+PLAIN: st.SearchStrategy[Obj] = st.recursive(
     st.just({}), lambda inner: st.dictionaries(st.sampled_from(LABELS), inner, max_size=3), max_leaves=6
 )
 
@@ -58,7 +59,7 @@ def test_what_is_excluded_goes_with_all_below_it(fields, excluded):
 
 
 def test_a_set_is_written_in_order():
-    fields = {"v:1": {}, "f:b": {".": {}, "f:x": {}}, "f:a": {}, 'k:{"a":1}': {}}
+    fields: Obj = {"v:1": {}, "f:b": {".": {}, "f:x": {}}, "f:a": {}, 'k:{"a":1}': {}}
     assert list(in_order(fields)) == ["f:a", "f:b", 'k:{"a":1}', "v:1"]
     assert in_order(fields) == fields
 
@@ -83,7 +84,7 @@ def schema():
     return FieldSchema(load_definitions("1.37"), load_go_types())
 
 
-POD = {
+POD: Obj = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {

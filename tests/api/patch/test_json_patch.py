@@ -1,6 +1,7 @@
 """JSON patches: every operation, what does not apply, and that nothing given is changed."""
 
 import copy
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from apiserver.api.errors import ApiError
 from apiserver.api.patch.json_patch import apply
 
-DOC = {"a": {"b": [1, 2, 3], "c/d": "x", "e~f": "y"}, "n": None, "t": True}
+DOC: dict[str, Any] = {"a": {"b": [1, 2, 3], "c/d": "x", "e~f": "y"}, "n": None, "t": True}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_applying_is_what_copying_everything_would_give(doc, operations):
 
 
 def test_a_value_that_is_nested_too_deep_rejects_the_patch():
-    value = []
+    value: list[Any] = []
     for _ in range(3000):
         value = [value]
     operations = [{"op": "add", "path": "/deep", "value": value}, {"op": "copy", "from": "/deep", "path": "/deeper"}]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_patch import apply
 
 
@@ -69,7 +70,7 @@ def test_a_second_time_changes_nothing_and_what_is_not_named_stays(doc, patch):
 
 
 def test_a_patch_that_is_nested_too_deep_is_a_bad_request():
-    patch = {}
+    patch: Obj = {}
     for _ in range(3000):
         patch = {"a": patch}
     with pytest.raises(ApiError) as caught:

@@ -1,12 +1,14 @@
 """Strategic merge patches on pods and Deployments: lists by key, directives, order, and what is refused."""
 
 import copy
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.patch.strategic_merge import apply
 from apiserver.api.schema import load_definitions
@@ -17,7 +19,7 @@ def schema():
     return MergeSchema(load_definitions("1.37"))
 
 
-SPEC = {
+SPEC: dict[str, Any] = {
     "dnsPolicy": "ClusterFirst",
     "nodeSelector": {"disk": "ssd"},
     "tolerations": [{"key": "t1", "operator": "Exists"}],
@@ -274,7 +276,7 @@ def test_the_order_given_is_kept_and_a_second_time_changes_nothing(server, sent,
 
 
 def test_a_patch_that_is_nested_too_deep_is_a_bad_request(schema):
-    patch = {}
+    patch: Obj = {}
     for _ in range(3000):
         patch = {"a": patch}
     with pytest.raises(ApiError) as caught:

@@ -112,7 +112,9 @@ def test_several_short_names_in_use_are_told_together():
     named = accept_names(given, [definition("india.bravo.com", has=("india", "", "", "", "g", "h"))], NOW)
     assert named is not None
     message = '["g" is already in use, "h" is already in use]'
-    assert find_condition(named, "NamesAccepted")["message"] == message
+    condition = find_condition(named, "NamesAccepted")
+    assert condition is not None
+    assert condition["message"] == message
 
 
 def test_a_definition_takes_no_name_of_its_own_for_another_purpose():
@@ -137,7 +139,9 @@ def test_a_refusal_that_was_told_is_not_told_again():
     freed = accept_names(named, [], NOW)
     assert freed is not None
     assert said(freed["status"]["conditions"]) == [ACCEPTED, INSTALLING]
-    assert find_condition(freed, "Established")["lastTransitionTime"] == "2026-01-01T00:00:00Z"  # it was false before
+    established = find_condition(freed, "Established")
+    assert established is not None
+    assert established["lastTransitionTime"] == "2026-01-01T00:00:00Z"  # it was false before
 
 
 def test_short_names_can_be_given_up():

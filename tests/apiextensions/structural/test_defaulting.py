@@ -2,6 +2,7 @@ import copy
 
 import pytest
 
+from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import EMBEDDED
 
 TEXT = {"type": "string"}
@@ -62,7 +63,8 @@ def test_no_two_objects_share_a_default(of_properties):
     schema = of_properties(
         {"a": with_default({"b": []}, of(b={"type": "array", "items": TEXT})), "c": with_default([])}
     )
-    one, other = {}, {}
+    one: Obj = {}
+    other: Obj = {}
     schema.default(one)
     schema.default(other)
     one["a"]["b"].append("x")
@@ -75,7 +77,7 @@ def test_a_default_brings_no_unknown_fields(of_properties):
     schema = of_properties(
         {"a": with_default({"b": "x", "z": 1}, of(b=TEXT)), "e": with_default({"kind": "X", "z": 1}, nested)}
     )
-    obj = {}
+    obj: Obj = {}
     schema.default(obj)
     assert obj == {"a": {"b": "x"}, "e": {"kind": "X"}}
 

@@ -1,5 +1,7 @@
 import pytest
 
+from apiserver.api.meta import Obj
+
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 ANY = '<nil>: Invalid value: "": "{}" must validate at least one schema (anyOf)'
 ONE = '<nil>: Invalid value: "": "{}" must validate one and only one schema (oneOf). {}'
@@ -99,7 +101,7 @@ def test_the_whole_object_may_have_junctors(of_properties):
 
 @pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
 def test_however_deep_junctors_are_nested_each_is_compiled_once(of_properties, word):
-    nested = {"minProperties": 1}
+    nested: Obj = {"minProperties": 1}
     for _ in range(90):
         nested = {word: [nested]}
     schema = of_properties({"f": of() | nested})

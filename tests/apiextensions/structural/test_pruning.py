@@ -1,4 +1,5 @@
 import copy
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,8 @@ def test_nulls_that_mean_nothing_go_without_a_word(of_properties, properties, gi
 
 
 def test_lists_of_any_depth_are_pruned(of_properties):
-    deep = value = []
+    deep: list[Any] = []
+    value = deep
     for _ in range(5_000):
         value.append([])
         value = value[0]

@@ -111,7 +111,8 @@ def test_a_rule_may_be_costly_where_it_was_there_before_but_all_together_may_not
 
 
 def kept(rule: Obj, default: Any) -> list[str]:
-    return of_field(type="string", maxLength=9, default=default, **{"x-kubernetes-validations": [rule]})
+    rules: dict[str, Any] = {"x-kubernetes-validations": [rule]}
+    return of_field(type="string", maxLength=9, default=default, **rules)
 
 
 def test_defaults_keep_the_rules():

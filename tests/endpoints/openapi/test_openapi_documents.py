@@ -4,6 +4,7 @@ import importlib.util
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -237,7 +238,10 @@ def test_only_what_changed_is_made_anew_after_the_documents_are_invalidated(defi
     assert served.v3("apis/example.com/v1") is widgets
     served.invalidate()
     assert served.v3("apis/apps/v1") is apps
-    assert served.v3("apis/example.com/v1").hash != widgets.hash
+    newer_widgets = served.v3("apis/example.com/v1")
+    assert newer_widgets is not None
+    assert widgets is not None
+    assert newer_widgets.hash != widgets.hash
     assert served.v2().hash != everything.hash
 
 
@@ -261,7 +265,7 @@ def test_documents_of_what_is_gone_are_let_go(definitions):
 
 def test_a_custom_row_without_a_definition_is_not_told_of(definitions):
     release = {name: schema for name, schema in definitions.items() if name != WIDGET}
-    customs = {}
+    customs: dict[str, Any] = {}
     table = ResourceTable([*builtin_rows(definitions), replace(widget(), custom=True)])
     served = OpenAPI(table, release, minor=34, customs=lambda: customs)
     assert served.v3("apis/example.com/v1") is served.v3("apis/example.com") is None

@@ -243,7 +243,9 @@ def test_flow_schemas_are_listed_by_precedence_and_name() -> None:
         {"metadata": {"name": name}, "spec": {"matchingPrecedence": precedence}}
         for name, precedence in (("b", 10), ("z", 1), ("a", 10))
     ]
-    ordered = sorted(schemas, key=printer_of("flowcontrol.apiserver.k8s.io", "FlowSchema").order)
+    order = printer_of("flowcontrol.apiserver.k8s.io", "FlowSchema").order
+    assert order is not None
+    ordered = sorted(schemas, key=order)
     assert [name_of(schema) for schema in ordered] == ["z", "a", "b"]
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.api.meta import Obj
 from apiserver.registry.validation import VALIDATORS
 
 
@@ -78,7 +79,8 @@ def test_ranges_and_providers_of_nodes_stay(new: dict[str, Any], old: dict[str, 
 
 
 def test_a_handler_stays() -> None:
-    new, old = ({"metadata": {}, "handler": name} for name in ("b", "a"))
+    new: Obj = {"metadata": {}, "handler": "b"}
+    old: Obj = {"metadata": {}, "handler": "a"}
     assert told(VALIDATORS["node.k8s.io", "RuntimeClass"].update(new, old)) == [
         'handler: Invalid value: "b": field is immutable'
     ]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.api.meta import Obj
 from apiserver.registry.validation import VALIDATORS
 
 SERVICE = VALIDATORS["", "Service"]
@@ -289,7 +290,8 @@ def test_endpoint_slices_hold_one_type_of_address(obj: dict[str, Any], errors: l
 
 
 def test_the_address_type_of_an_endpoint_slice_stays() -> None:
-    new, old = ({"metadata": {}, "addressType": kind} for kind in ("IPv6", "IPv4"))
+    new: Obj = {"metadata": {}, "addressType": "IPv6"}
+    old: Obj = {"metadata": {}, "addressType": "IPv4"}
     assert told(VALIDATORS["discovery.k8s.io", "EndpointSlice"].update(new, old)) == [
         'addressType: Invalid value: "IPv6": field is immutable'
     ]

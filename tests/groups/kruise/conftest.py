@@ -8,7 +8,7 @@ from set_specs import ALL
 from apiserver.admission.kruise_sets import KruiseSets
 from apiserver.api.schema import Schema, available_versions, load_definitions
 from apiserver.api.user import User
-from apiserver.registry.admission import Attributes
+from apiserver.registry.admission import Attributes, Operation
 from apiserver.registry.options import Target
 from etcd.store import KeyValue
 
@@ -47,8 +47,9 @@ def admitted(schema):
         meta = {"name": "web", "uid": "of-web"}
         obj, stored = ({"metadata": meta, "spec": each} if each is not None else None for each in (spec, old))
         plugin, target = KruiseSets(schema, pods or Pods()), Target(ROWS[row], "ns", "web", subresource)
-        operation = "CREATE" if old is None else "UPDATE"
+        operation: Operation = "CREATE" if old is None else "UPDATE"
         await plugin.admit(Attributes(operation, target, User("u"), obj=obj, old=stored))
+        assert obj is not None
         return obj["spec"]
 
     return admit

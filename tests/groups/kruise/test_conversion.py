@@ -10,11 +10,15 @@ GROUP = "apps.kruise.io"
 
 
 def to_new(kind, obj):
-    return conversion(GROUP, kind, source="v1alpha1", target="v1beta1")(obj)
+    convert = conversion(GROUP, kind, source="v1alpha1", target="v1beta1")
+    assert convert is not None
+    return convert(obj)
 
 
 def to_old(kind, obj):
-    return conversion(GROUP, kind, source="v1beta1", target="v1alpha1")(obj)
+    convert = conversion(GROUP, kind, source="v1beta1", target="v1alpha1")
+    assert convert is not None
+    return convert(obj)
 
 
 def clone_set(strategy, scaling=None, **meta):

@@ -142,6 +142,7 @@ async def test_a_server_makes_them_if_asked_and_finds_nothing_wrong_with_them():
     async with serving(Config(secure_port=0, kruise=True)) as running:
         registry = running.registry
         row = registry.table.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert row is not None
         found = registry.storage.store.range("/registry/apiextensions.k8s.io/customresourcedefinitions/").items
         assert len(found) == len(COLUMNS)
         for kv in found:

@@ -65,8 +65,9 @@ def test_no_container_of_a_windows_pod_has_such_a_context(name: str, kind: str) 
 
 @pytest.mark.parametrize(("name", "value"), [("hostIPC", False), ("shareProcessNamespace", False), ("hostUsers", True)])
 def test_a_windows_pod_shares_nothing_with_its_host(name: str, value: object) -> None:
-    assert refusals("linux", {}, **{name: value}) == []
-    assert refusals("windows", {}, **{name: value}) == [f"spec.{name}: {WINDOWS}"]
+    field: dict[str, Any] = {name: value}
+    assert refusals("linux", {}, **field) == []
+    assert refusals("windows", {}, **field) == [f"spec.{name}: {WINDOWS}"]
 
 
 @pytest.mark.parametrize(

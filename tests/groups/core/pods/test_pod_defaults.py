@@ -18,8 +18,8 @@ def defaulted(spec: Obj, **rest: Any) -> Obj:
 
 
 def container(**fields: Any) -> Obj:
-    (found,) = defaulted({"containers": [{"name": "c", "image": "i:1", **fields}]})["spec"]["containers"]
-    return found
+    containers: list[Obj] = defaulted({"containers": [{"name": "c", "image": "i:1", **fields}]})["spec"]["containers"]
+    return containers[0]
 
 
 def volume(**source: Any) -> Obj:

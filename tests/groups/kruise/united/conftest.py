@@ -5,7 +5,7 @@ from kruise_admission import refusal, row
 
 from apiserver.admission.united_deployment import UnitedDeployments
 from apiserver.api.user import User
-from apiserver.registry.admission import Attributes
+from apiserver.registry.admission import Attributes, Operation
 from apiserver.registry.options import Target
 
 
@@ -16,7 +16,7 @@ def admit(schema):
 
     async def run(obj, old=None, *, subresource=""):
         target = Target(row("UnitedDeployment"), "ns", "web", subresource)
-        operation = "CREATE" if old is None else "UPDATE"
+        operation: Operation = "CREATE" if old is None else "UPDATE"
         await plugin.admit(Attributes(operation, target, User("u"), obj=obj, old=old))
 
     return run
@@ -31,6 +31,7 @@ def admitted(admit):
             {"metadata": {"name": "web"}, "spec": each} if each is not None else None for each in (spec, old)
         )
         await admit(obj, stored, **more)
+        assert obj is not None
         return obj["spec"]
 
     return run

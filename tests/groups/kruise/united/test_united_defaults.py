@@ -125,6 +125,7 @@ async def test_what_has_no_spec_is_refused_for_what_it_lacks(admit, absent):
     with pytest.raises(ApiError) as raised:
         await admit({"metadata": {"name": "web"}, **absent})
     assert raised.value.code == 422
+    assert raised.value.details is not None
     assert [cause["field"] for cause in raised.value.details["causes"]] == ["spec.selector", "spec.template"]
 
 
