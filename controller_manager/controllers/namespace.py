@@ -32,9 +32,10 @@ from controller_manager.reconcile.contract import (
     Watch,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
-from controller_manager.reconcile.deletion import Item, retry_on_conflict
+from controller_manager.reconcile.deletion import unless_gone
 from controller_manager.reconcile.kinds import EVERYTHING, NAMESPACE, POD, Kind
 from controller_manager.reconcile.pods import is_terminal
+from controller_manager.reconcile.retry_on_conflict import retry_on_conflict
 from controller_manager.reconcile.times import seconds, stamp
 
 FINALIZER = "kubernetes"
@@ -252,11 +253,11 @@ def _finalize(namespace: Obj) -> Plan:
         ApiError: it was refused, or every attempt met a conflict.
     """
 
-    def request(current: Obj) -> Update:
+    def write(current: Obj) -> Update:
         kept = [finalizer for finalizer in _finalizers(current) if finalizer != FINALIZER]
         return Update(NAMESPACE, current | {"spec": current["spec"] | {"finalizers": kept}}, "finalize")
 
-    yield from retry_on_conflict(Item(NAMESPACE, namespace), request)
+    yield from unless_gone(retry_on_conflict(NAMESPACE, namespace, write=write))
 
 
 SPEC = Spec(

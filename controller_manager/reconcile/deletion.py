@@ -4,9 +4,9 @@ All functions are generators of actions, for `yield from` in a plan
 (pkg/controller/garbagecollector/{operations,patch}.go).
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
@@ -14,7 +14,6 @@ from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     Action,
     Delete,
-    Get,
     Key,
     Patch,
     Plan,
@@ -22,9 +21,9 @@ from controller_manager.reconcile.contract import (
     key_of,
 )
 from controller_manager.reconcile.kinds import Kind
+from controller_manager.reconcile.retry_on_conflict import newest, retry_on_conflict
 
-TRIES = 5
-"""How often a write is tried if others write to the object, too (client-go's retry.DefaultBackoff)."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +62,24 @@ def look_up(kind: Kind, key: Key, uid: str) -> Generator[Action, Any, Obj | None
     """Return the object with this uid as the server has it, or None if it does not exist.
 
     Raises:
-        ApiError: the server cannot answer; a 404 that names no object means that the path is not served, as while
-            a server starts or a custom kind is missing, and says nothing about objects.
+        ApiError: as for unless_gone.
+    """
+    return (yield from unless_gone(newest(kind, key, uid)))
+
+
+def unless_gone(plan: Generator[Action, Any, T]) -> Generator[Action, Any, T | None]:
+    """Run a plan for one object, and return None if the object does not exist.
+
+    Raises:
+        ApiError: any other error; a 404 that names no object means that the path is not served, as while a server
+            starts or a custom kind is missing, and says nothing about objects.
     """
     try:
-        existing: Obj = yield Get(kind, key)
+        return (yield from plan)
     except ApiError as error:
         if error.code == 404 and (error.details or {}).get("name"):
             return None
         raise
-    return existing if (existing.get("metadata") or {}).get("uid") == uid else None
 
 
 def remove(deletion: Delete) -> Plan:
@@ -137,38 +144,11 @@ def take_finalizer(item: Item, finalizer: str) -> Plan:
         ApiError: it was refused, or every attempt met a conflict.
     """
 
-    def request(obj: Obj) -> Request | None:
+    def write(obj: Obj) -> Request | None:
         held = finalizer in (obj["metadata"].get("finalizers") or ())
         return Patch(item.kind, item.key, _without(obj["metadata"], finalizer)) if held else None
 
-    yield from retry_on_conflict(item, request)
-
-
-def retry_on_conflict(item: Item, request: Callable[[Obj], Request | None]) -> Plan:
-    """Write to an item, with a retry from its newest state after a conflict; if it is gone, that is success.
-
-    Args:
-        item: the item as last seen.
-        request: returns the write for a state of the object, or None if it needs none.
-
-    Raises:
-        ApiError: it was refused, or every attempt met a conflict.
-    """
-    obj: Obj | None = item.obj
-    for tries_left in reversed(range(TRIES)):
-        next_request = request(obj) if obj is not None else None
-        if next_request is None:
-            return
-        try:
-            yield next_request
-        except ApiError as error:
-            if error.code == 404:
-                return
-            if error.code != 409 or not tries_left:
-                raise
-            obj = yield from look_up(item.kind, item.key, item.meta["uid"])
-        else:
-            return
+    yield from unless_gone(retry_on_conflict(item.kind, item.obj, write=write))
 
 
 def _without(meta: Obj, finalizer: str) -> Obj:

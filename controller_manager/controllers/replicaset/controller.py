@@ -20,14 +20,12 @@ from controller_manager.reconcile.contract import (
     Batch,
     Create,
     Delete,
-    Get,
     Key,
     Listers,
     Plan,
     RecordEvent,
     RequeueAfter,
     Spec,
-    Update,
     Watch,
     enqueue_self,
     is_namespace_terminating,
@@ -41,6 +39,7 @@ from controller_manager.reconcile.pods import in_deletion_order, is_active, is_t
 from controller_manager.reconcile.profile import Profile
 from controller_manager.reconcile.rate_limiter_metrics import rate_limiter_use
 from controller_manager.reconcile.replicas import FAILURE, Counts, Failure, count, replicas_of, status_of
+from controller_manager.reconcile.retry_on_conflict import update
 
 BURST = 500
 """How many pods are created or deleted at a time (BurstReplicas)."""
@@ -234,13 +233,7 @@ def _update_status(observed: Observed, counts: Counts, failure: Failure | None, 
     status = status_of(owner, counts, failure, now)
     if status == owner.get("status"):
         return
-    try:
-        yield Update(kind, owner | {"status": status}, "status")
-    except ApiError as error:
-        if error.code != 409:
-            raise
-        fresh = yield Get(kind, key_of(owner))
-        yield Update(kind, fresh | {"status": status}, "status")
+    yield from update(kind, owner, change=lambda state: state | {"status": status}, subresource="status", tries=2)
 
 
 def _report_invalid(observed: Observed, error: str, now: float) -> Plan:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from apiserver.api.errors import ApiError, not_found
+from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from controller_manager.kruise.uniteddeployment.subset_objects import Target, differs, holds, new_workload, with_target
 from controller_manager.kruise.uniteddeployment.subsets import TYPES, Subset, SubsetType, type_of
@@ -18,7 +18,6 @@ from controller_manager.reconcile.contract import (
     Batch,
     Create,
     Delete,
-    Get,
     Plan,
     RecordEvent,
     Requeue,
@@ -37,7 +36,7 @@ from controller_manager.reconcile.kinds import (
     UNITED_DEPLOYMENT,
     Kind,
 )
-from controller_manager.reconcile.retry_on_conflict import update
+from controller_manager.reconcile.retry_on_conflict import newest, update
 
 _OF_TYPES = {
     "StatefulSet": STATEFUL_SET,
@@ -240,10 +239,8 @@ def _sync_subset(work: SyncInput, subset: Subset, target: Target, answer: Obj | 
 
 def _write_again(work: SyncInput, subset: Subset, target: Target) -> Generator[Action, Any, Obj]:
     """Read a workload again, and update it."""
-    fresh: Obj = yield Get(work.kind, key_of(subset.workload))
-    if fresh["metadata"]["uid"] != subset.workload["metadata"]["uid"]:
-        raise not_found(work.kind.group, work.kind.plural, name_of(subset.workload))
-    return (yield from update(work.kind, fresh, change=partial(with_target, work.parent, target)))
+    state = yield from newest(work.kind, key_of(subset.workload), subset.workload["metadata"]["uid"])
+    return (yield from update(work.kind, state, change=partial(with_target, work.parent, target)))
 
 
 def _report_failure(work: SyncInput, subset: Subset, error: ApiError) -> Generator[Action, Any, ApiError]:
