@@ -30,6 +30,7 @@ class BuiltinKind:
     Attributes:
         group: its API group, "" for the core group.
         name: such as "Pod".
+        plural: its name in paths, if that is not what `rows.plural_of` makes of its name.
         short: short names.
         subresources: its subresources, keys of rows.SUBRESOURCES. "status" is not among them: a kind has it when its
             definition has that property, so that it comes and goes with the release.
@@ -62,6 +63,7 @@ class BuiltinKind:
     subresources: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     creates_on_update: bool = False
+    plural: str = ""
     prefix: str = ""
     default: Default | None = None
     version_defaults: Mapping[str, Default] = field(default_factory=dict)

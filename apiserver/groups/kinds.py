@@ -74,9 +74,10 @@ from apiserver.groups.rbac.rolebindings import CLUSTER_ROLE_BINDING, ROLE_BINDIN
 from apiserver.groups.rbac.roles import CLUSTER_ROLE, ROLE
 from apiserver.groups.resource.deviceclasses import DEVICE_CLASS
 from apiserver.groups.resource.devicetaintrules import DEVICE_TAINT_RULE
-from apiserver.groups.resource.podschedulingcontexts import POD_SCHEDULING_CONTEXT
+from apiserver.groups.resource.podschedulingcontexts import POD_SCHEDULING, POD_SCHEDULING_CONTEXT
 from apiserver.groups.resource.resourceclaims import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
 from apiserver.groups.resource.resourceclasses import RESOURCE_CLASS
+from apiserver.groups.resource.resourceparameters import RESOURCE_CLAIM_PARAMETERS, RESOURCE_CLASS_PARAMETERS
 from apiserver.groups.resource.resourcepoolstatusrequests import RESOURCE_POOL_STATUS_REQUEST
 from apiserver.groups.resource.resourceslices import RESOURCE_SLICE
 from apiserver.groups.scheduling.podgroups import COMPOSITE_POD_GROUP, POD_GROUP
@@ -191,10 +192,13 @@ KINDS: Mapping[str, tuple[BuiltinKind, ...]] = {
     "resource.k8s.io": (
         DEVICE_CLASS,
         DEVICE_TAINT_RULE,
+        POD_SCHEDULING,
         POD_SCHEDULING_CONTEXT,
         RESOURCE_CLAIM,
+        RESOURCE_CLAIM_PARAMETERS,
         RESOURCE_CLAIM_TEMPLATE,
         RESOURCE_CLASS,
+        RESOURCE_CLASS_PARAMETERS,
         RESOURCE_POOL_STATUS_REQUEST,
         RESOURCE_SLICE,
     ),

@@ -75,11 +75,11 @@ def group_rank(group: str) -> tuple[int, str]:
     return _RANKS.get(group, len(_RANKS)), group
 
 
-def plural_of(kind: str) -> str:
-    """Return the plural name of a built-in kind: "ingresses" for "Ingress" (meta.UnsafeGuessKindToResource)."""
-    name = kind.lower()
-    if name == "endpoints":
-        return name
+def plural_of(kind: BuiltinKind) -> str:
+    """Return the plural name of a kind: "ingresses" for "Ingress" (meta.UnsafeGuessKindToResource)."""
+    if kind.plural:
+        return kind.plural
+    name = kind.name.lower()
     if name.endswith("s"):
         return f"{name}es"
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
@@ -90,7 +90,7 @@ def _rows(
 ) -> Iterator[Resource]:
     """Yield the kind's resources, one per version that the release has, most preferred first."""
     versions = sorted(served, key=version_rank, reverse=True)
-    plural = plural_of(kind.name)
+    plural = plural_of(kind)
     for version in versions:
         storage_group, storage_version = STORED_AS.get((group, kind.name), (group, versions[0]))
         has_status = kind.verbs != CREATE and "status" in definitions[served[version]].get("properties", {})

@@ -7,21 +7,44 @@ from pathlib import Path
 
 import pytest
 
+from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable, version_rank
-from apiserver.groups.kinds import KINDS
+from apiserver.groups.kinds import ALL_KINDS, KINDS
 from apiserver.groups.rows import builtin_rows, plural_of
 
 RELEASES = range(25, 38)
 
 
 @functools.cache
-def rows_of(minor: int) -> dict[tuple[str, str, str], Resource]:
+def definitions_of(minor: int) -> dict[str, Obj]:
     package = importlib.util.find_spec("kubernetes_validate")
     assert package is not None
     assert package.origin is not None
     folder = Path(package.origin).parent / "kubernetes-json-schema" / f"v1.{minor}.0-local"
-    definitions = json.loads((folder / "_definitions.json").read_bytes())["$defs"]
-    return {(row.group, row.version, row.plural): row for row in builtin_rows(definitions)}
+    definitions: dict[str, Obj] = json.loads((folder / "_definitions.json").read_bytes())["$defs"]
+    return definitions
+
+
+@functools.cache
+def rows_of(minor: int) -> dict[tuple[str, str, str], Resource]:
+    return {(row.group, row.version, row.plural): row for row in builtin_rows(definitions_of(minor))}
+
+
+BODIES = {("authentication.k8s.io", "TokenRequest"), ("autoscaling", "Scale"), ("policy", "Eviction")}
+"""Kinds that have no collection: they are bodies of subresources."""
+
+
+@pytest.mark.parametrize("minor", RELEASES)
+def test_every_kind_of_a_release_is_served_in_all_its_versions(minor):
+    defined = {
+        (gvk["group"], gvk["version"], gvk["kind"])
+        for schema in definitions_of(minor).values()
+        for gvk in schema.get("x-kubernetes-group-version-kind", ())
+        if schema.get("properties", {}).get("metadata", {}).get("$ref", "").endswith(".ObjectMeta")
+    }
+    served = {(row.group, row.version, row.kind) for row in rows_of(minor).values()}
+    assert len(defined) > 60
+    assert sorted(gvk for gvk in defined - served if gvk[::2] not in BODIES) == []
 
 
 @pytest.mark.parametrize("minor", RELEASES)
@@ -57,19 +80,20 @@ def test_no_two_kinds_share_a_place_but_the_two_events(minor):
 
 
 @pytest.mark.parametrize(
-    ("kind", "plural"),
+    ("group", "kind", "plural"),
     [
-        ("Pod", "pods"),
-        ("Endpoints", "endpoints"),
-        ("Ingress", "ingresses"),
-        ("NetworkPolicy", "networkpolicies"),
-        ("CSIStorageCapacity", "csistoragecapacities"),
-        ("IPAddress", "ipaddresses"),
-        ("ComponentStatus", "componentstatuses"),
+        ("", "Pod", "pods"),
+        ("", "Endpoints", "endpoints"),
+        ("networking.k8s.io", "Ingress", "ingresses"),
+        ("networking.k8s.io", "NetworkPolicy", "networkpolicies"),
+        ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
+        ("networking.k8s.io", "IPAddress", "ipaddresses"),
+        ("", "ComponentStatus", "componentstatuses"),
+        ("resource.k8s.io", "ResourceClassParameters", "resourceclassparameters"),
     ],
 )
-def test_a_plural_follows_from_its_kind(kind, plural):
-    assert plural_of(kind) == plural
+def test_a_plural_follows_from_its_kind_or_is_named_there(group, kind, plural):
+    assert plural_of(ALL_KINDS[group, kind]) == plural
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ ENDPOINTS = BuiltinKind(
     "",
     "Endpoints",
     ("ep",),
+    plural="endpoints",
     creates_on_update=True,
     prefix="services/endpoints",
     default=default_endpoints,

@@ -28,6 +28,15 @@ def test_a_resource_claims_state(printed: Any, metadata: Any, status: Any, expec
     ("kind", "body", "expected"),
     [
         ("DeviceClass", {}, ["x", "60m"]),
+        ("ResourceClass", {"driverName": "d.example.com"}, ["x", "d.example.com", "60m"]),
+        ("ResourceClassParameters", {}, ["x", "", "60m"]),
+        (
+            "ResourceClaimParameters",
+            {"generatedFrom": {"apiGroup": "example.com", "kind": "GPU", "name": "big"}},
+            ["x", "GPU.example.com big", "60m"],
+        ),
+        ("PodScheduling", {"spec": {"selectedNode": "n"}}, ["x", "n", "60m"]),
+        ("PodSchedulingContext", {}, ["x", "", "60m"]),
         ("ResourceClaimTemplate", {}, ["x", "60m"]),
         (
             "ResourceSlice",

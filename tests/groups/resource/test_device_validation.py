@@ -63,3 +63,22 @@ def test_a_selector_of_a_device_class_has_an_expression() -> None:
         "spec.selectors[0].cel: Required value",
         "spec.selectors[1].cel.expression: Required value",
     ]
+
+
+def selecting(expression: str) -> dict[str, Any]:
+    model = {"namedResources": {"selector": expression}}
+    return {"metadata": {"name": "c"}, "filters": [{"driverName": "gpu.example.com"} | model]}
+
+
+def test_a_selector_that_is_nested_too_deeply_is_refused() -> None:
+    (error,) = VALIDATORS[GROUP, "ResourceClassParameters"].create(selecting("(" * 240 + "true" + ")" * 240))
+    assert str(error).endswith(": compilation failed: ERROR: <input>:-1:0: max recursion depth exceeded")
+
+
+def test_a_pod_may_have_at_most_128_potential_nodes() -> None:
+    def context(count: int) -> dict[str, Any]:
+        return {"metadata": {"name": "c"}, "spec": {"potentialNodes": [f"node-{number}" for number in range(count)]}}
+
+    create = VALIDATORS[GROUP, "PodSchedulingContext"].create
+    assert told(create(context(128))) == []
+    assert told(create(context(129))) == ["spec.potentialNodes: Too many: 129: must have at most 128 items"]
