@@ -9,8 +9,15 @@ from apiserver.groups.cell_format import Since, age
 from apiserver.groups.cells import Cells
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
-
 CORE = "io.k8s.api.core.v1."
+APPS = "io.k8s.api.apps.v1."
+BATCH = "io.k8s.api.batch.v1."
+CERTIFICATES = "io.k8s.api.certificates.v1."
+FLOW = "io.k8s.api.flowcontrol.v1."
+NETWORKING = "io.k8s.api.networking.v1."
+RESOURCE = "io.k8s.api.resource.v1."
+STORAGE = "io.k8s.api.storage.v1."
+"""The prefix of the names of a group's OpenAPI definitions, for each group with columns in several files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,9 @@ from apiserver.api.validation.combinators import FieldErrors, at, immutable, non
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mappings, number_of, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, APPS, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import PLAIN
-
-_APPS = "io.k8s.api.apps.v1."
 
 
 def _revision(obj: Obj) -> list[FieldError]:
@@ -43,7 +41,7 @@ CONTROLLER_REVISION = BuiltinKind(
         columns=(
             NAME,
             Column("Controller", "What the revision is a revision of."),
-            Column("Revision", f"{_APPS}ControllerRevision#revision"),
+            Column("Revision", f"{APPS}ControllerRevision#revision"),
             AGE,
         ),
         cells=_controller_revision,

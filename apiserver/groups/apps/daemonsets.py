@@ -10,15 +10,13 @@ from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of,
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, default_rolling, spec_with
 from apiserver.groups.cell_format import age, labels_text, selector_text
 from apiserver.groups.cells import Cells, mapping, number_of
-from apiserver.groups.columns import AGE, CONTAINERS, CORE, IMAGES, NAME, Column, Printer
+from apiserver.groups.columns import AGE, APPS, CONTAINERS, CORE, IMAGES, NAME, Column, Printer
 from apiserver.groups.core.pods.defaults import default_template
 from apiserver.groups.core.pods.templates import at_most_all, endless, mismatch, rolling_counts, selects, whole
 from apiserver.groups.core.pods.validation import pod_template
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.notices import stored
 from apiserver.groups.strategy import Strategy, keep, move_generation
-
-_APPS = "io.k8s.api.apps.v1."
 
 
 def default_daemon_set(daemon_set: Obj) -> None:
@@ -166,12 +164,12 @@ DAEMON_SET = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            *(Column(name, f"{_APPS}DaemonSetStatus#{field}", type="integer") for name, field in _DAEMON_COUNTS),
+            *(Column(name, f"{APPS}DaemonSetStatus#{field}", type="integer") for name, field in _DAEMON_COUNTS),
             Column("Node Selector", f"{CORE}PodSpec#nodeSelector"),
             AGE,
             CONTAINERS,
             IMAGES,
-            selector_column(f"{_APPS}DaemonSetSpec"),
+            selector_column(f"{APPS}DaemonSetSpec"),
         ),
         cells=_daemon_set,
     ),

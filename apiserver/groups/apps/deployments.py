@@ -13,13 +13,11 @@ from apiserver.groups.apps.workload_columns import READY_PODS, container_cells, 
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, default_rolling, spec_with
 from apiserver.groups.cell_format import age, selector_requirements
 from apiserver.groups.cells import Cells, mapping, number_of
-from apiserver.groups.columns import AGE, CONTAINERS, IMAGES, NAME, Column, Printer
+from apiserver.groups.columns import AGE, APPS, CONTAINERS, IMAGES, NAME, Column, Printer
 from apiserver.groups.core.pods.defaults import default_template
 from apiserver.groups.core.pods.templates import at_most_all, needed_selector, rolling_counts, selected_template, whole
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.strategy import Strategy, creation, keep, move_generation, status_updating
-
-_APPS = "io.k8s.api.apps.v1."
 
 PROGRESS_SECONDS = 600
 
@@ -125,12 +123,12 @@ DEPLOYMENT = BuiltinKind(
         columns=(
             NAME,
             READY_PODS,
-            Column("Up-to-date", f"{_APPS}DeploymentStatus#updatedReplicas"),
-            Column("Available", f"{_APPS}DeploymentStatus#availableReplicas"),
+            Column("Up-to-date", f"{APPS}DeploymentStatus#updatedReplicas"),
+            Column("Available", f"{APPS}DeploymentStatus#availableReplicas"),
             AGE,
             CONTAINERS,
             IMAGES,
-            selector_column(f"{_APPS}DeploymentSpec"),
+            selector_column(f"{APPS}DeploymentSpec"),
         ),
         cells=_deployment,
     ),

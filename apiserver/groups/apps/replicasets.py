@@ -11,13 +11,11 @@ from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of,
 from apiserver.groups.apps.workload_defaults import spec_with
 from apiserver.groups.cell_format import age, selector_text
 from apiserver.groups.cells import Cells, mapping
-from apiserver.groups.columns import Printer
+from apiserver.groups.columns import APPS, Printer
 from apiserver.groups.core.pods.defaults import default_template
 from apiserver.groups.core.pods.templates import needed_selector, selected_template
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.strategy import Strategy, creation, status_updating, updating
-
-_APPS = "io.k8s.api.apps.v1."
 
 
 def default_replica_set(replica_set: Obj) -> None:
@@ -82,5 +80,5 @@ REPLICA_SET = BuiltinKind(
     default=default_replica_set,
     strategy=REPLICA_SET_STRATEGY,
     validator=validator(_replica_set_spec, replica_set_status),
-    printer=Printer(columns=replica_columns(f"{_APPS}ReplicaSet"), cells=_replica_set),
+    printer=Printer(columns=replica_columns(f"{APPS}ReplicaSet"), cells=_replica_set),
 )

@@ -18,12 +18,10 @@ from apiserver.groups.batch.jobs.defaults import default_job_spec
 from apiserver.groups.batch.jobs.validation import job_template_spec
 from apiserver.groups.cell_format import age, selector_text, since
 from apiserver.groups.cells import NONE, UNSET, Cells, count, mapping, text_of
-from apiserver.groups.columns import AGE, CONTAINERS, IMAGES, NAME, Column, Printer
+from apiserver.groups.columns import AGE, BATCH, CONTAINERS, IMAGES, NAME, Column, Printer
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.notices import stored
 from apiserver.groups.strategy import Strategy, creation, status_updating, updating
-
-_BATCH = "io.k8s.api.batch.v1."
 
 _CRON_JOB: Mapping[str, Any] = {
     "concurrencyPolicy": "Allow",
@@ -253,15 +251,15 @@ CRON_JOB = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("Schedule", f"{_BATCH}CronJobSpec#schedule"),
-            Column("Timezone", f"{_BATCH}CronJobSpec#timeZone"),
-            Column("Suspend", f"{_BATCH}CronJobSpec#suspend", type="boolean"),
-            Column("Active", f"{_BATCH}CronJobStatus#active", type="integer"),
-            Column("Last Schedule", f"{_BATCH}CronJobStatus#lastScheduleTime"),
+            Column("Schedule", f"{BATCH}CronJobSpec#schedule"),
+            Column("Timezone", f"{BATCH}CronJobSpec#timeZone"),
+            Column("Suspend", f"{BATCH}CronJobSpec#suspend", type="boolean"),
+            Column("Active", f"{BATCH}CronJobStatus#active", type="integer"),
+            Column("Last Schedule", f"{BATCH}CronJobStatus#lastScheduleTime"),
             AGE,
             CONTAINERS,
             IMAGES,
-            selector_column(f"{_BATCH}JobSpec"),
+            selector_column(f"{BATCH}JobSpec"),
         ),
         cells=_cron_job_cells,
     ),

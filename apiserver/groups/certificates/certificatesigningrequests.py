@@ -10,15 +10,13 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age, human_duration
 from apiserver.groups.cells import NONE, Cells, mapping, mappings, number_of, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, CERTIFICATES, NAME, Column, Printer
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import BUILTIN_SIGNER, NO_SIGNERS, has_builtin_signer, stored
 from apiserver.groups.strategy import Strategy, keep, unchanged
 
-_CERTIFICATES = "io.k8s.api.certificates.v1."
-
-_DECISIONS_STRATEGY = ("Approved", "Denied")
+_DECISIONS = ("Approved", "Denied")
 
 
 def _create_signing_request(request: Obj) -> None:
@@ -40,8 +38,8 @@ def _update_signing_status(new: Obj, old: Obj) -> None:
     status = new.setdefault("status", {})
     before = (old.get("status") or {}).get("conditions") or ()
     conditions = status.get("conditions") or ()
-    kept = {decision: [c for c in before if c.get("type") == decision] for decision in _DECISIONS_STRATEGY}
-    for decision in _DECISIONS_STRATEGY:
+    kept = {decision: [c for c in before if c.get("type") == decision] for decision in _DECISIONS}
+    for decision in _DECISIONS:
         if sum(c.get("type") == decision for c in conditions) != len(kept[decision]):
             kept[decision] = [c for c in conditions if c.get("type") == decision]
     if conditions:
@@ -89,8 +87,6 @@ _USAGES = frozenset(
         "timestamping",
     }
 )
-
-_DECISIONS = ("Approved", "Denied")
 
 _FINAL = (*_DECISIONS, "Failed")
 
@@ -262,10 +258,10 @@ CERTIFICATE_SIGNING_REQUEST = BuiltinKind(
         columns=(
             NAME,
             AGE,
-            Column("SignerName", f"{_CERTIFICATES}CertificateSigningRequestSpec#signerName"),
-            Column("Requestor", f"{_CERTIFICATES}CertificateSigningRequestSpec#username"),
-            Column("RequestedDuration", f"{_CERTIFICATES}CertificateSigningRequestSpec#expirationSeconds"),
-            Column("Condition", f"{_CERTIFICATES}CertificateSigningRequestStatus#conditions"),
+            Column("SignerName", f"{CERTIFICATES}CertificateSigningRequestSpec#signerName"),
+            Column("Requestor", f"{CERTIFICATES}CertificateSigningRequestSpec#username"),
+            Column("RequestedDuration", f"{CERTIFICATES}CertificateSigningRequestSpec#expirationSeconds"),
+            Column("Condition", f"{CERTIFICATES}CertificateSigningRequestStatus#conditions"),
         ),
         cells=_signing_request,
     ),

@@ -3,12 +3,10 @@
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import names
 from apiserver.groups.cells import NONE, Cells, mapping, text_of
-from apiserver.groups.columns import NAME, Column, Printer
+from apiserver.groups.columns import CERTIFICATES, NAME, Column, Printer
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import PINNED
-
-_CERTIFICATES = "io.k8s.api.certificates.v1."
 
 
 def _trust_bundle(obj: Obj) -> Cells:
@@ -23,7 +21,7 @@ CLUSTER_TRUST_BUNDLE = BuiltinKind(
     strategy=PINNED,
     field_labels=at_paths("spec.signerName"),
     printer=Printer(
-        columns=(NAME, Column("SignerName", f"{_CERTIFICATES}ClusterTrustBundleSpec#signerName")),
+        columns=(NAME, Column("SignerName", f"{CERTIFICATES}ClusterTrustBundleSpec#signerName")),
         cells=_trust_bundle,
     ),
     name_rule=names.path_segment,

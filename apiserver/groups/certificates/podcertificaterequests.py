@@ -3,14 +3,12 @@
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import labels_text
 from apiserver.groups.cells import Cells, mapping, mappings, text_of
-from apiserver.groups.columns import NAME, Column, Printer
+from apiserver.groups.columns import CERTIFICATES, NAME, Column, Printer
 from apiserver.groups.conversion import Conversion
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import BUILTIN_SIGNER, NO_SIGNERS, has_builtin_signer, stored
 from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, creation, status_updating, updating
-
-_CERTIFICATES = "io.k8s.api.certificates.v1."
 
 
 def default_pod_certificate_request(request: Obj) -> None:
@@ -68,9 +66,9 @@ POD_CERTIFICATE_REQUEST = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            *(Column(name, f"{_CERTIFICATES}PodCertificateRequestSpec#{field}") for name, field in _POD_REQUEST_FIELDS),
+            *(Column(name, f"{CERTIFICATES}PodCertificateRequestSpec#{field}") for name, field in _POD_REQUEST_FIELDS),
             Column("State", "Whether the request is Pending, Issued, Denied or Failed."),
-            Column("UnverifiedUserAnnotations", f"{_CERTIFICATES}PodCertificateRequestSpec#unverifiedUserAnnotations"),
+            Column("UnverifiedUserAnnotations", f"{CERTIFICATES}PodCertificateRequestSpec#unverifiedUserAnnotations"),
         ),
         cells=_pod_certificate_request,
     ),

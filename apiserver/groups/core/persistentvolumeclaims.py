@@ -64,7 +64,8 @@ def _mirror_data_source(spec: Obj) -> None:
 
 PERSISTENT_VOLUME_CLAIM_STRATEGY = Strategy(_create_claim, _update_claim, status_updating(), has_status=True)
 
-ACCESS_MODES = frozenset({"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"})
+ACCESS_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+"""Access mode → its abbreviation in columns, in the order in which they are printed."""
 
 VOLUME_MODES = frozenset({"Block", "Filesystem"})
 
@@ -86,8 +87,8 @@ _RESIZE_STATES = frozenset(
 def access_modes(modes: list[str]) -> Iterator[FieldError]:
     """Yield the errors of a claim's or volume's access modes: unknown ones, or ReadWriteOncePod with others."""
     for mode in modes:
-        yield from checks.one_of("accessModes", mode, ACCESS_MODES)
-    if "ReadWriteOncePod" in modes and ACCESS_MODES.intersection(modes) != {"ReadWriteOncePod"}:
+        yield from checks.one_of("accessModes", mode, ACCESS_MODES.keys())
+    if "ReadWriteOncePod" in modes and ACCESS_MODES.keys() & modes != {"ReadWriteOncePod"}:
         yield field.forbidden("accessModes", "may not use ReadWriteOncePod with other access modes")
 
 
@@ -240,13 +241,10 @@ def _resource_key(path: str, name: str) -> checks.FieldErrors:
     return (field.not_supported(path, name, ("storage",)),)
 
 
-_ACCESS_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
-
-
 def access_modes_text(obj: Obj) -> str:
     """Return access modes as the column shows them: "RWO,RWX"."""
     modes = texts(obj, "accessModes")
-    return ",".join([short for mode, short in _ACCESS_MODES.items() if mode in modes])
+    return ",".join([short for mode, short in ACCESS_MODES.items() if mode in modes])
 
 
 def annotations_in(obj: Obj) -> Obj:

@@ -9,12 +9,10 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors, same_on_update
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, condition_of, mapping, number_of, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, FLOW, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_FAIRNESS, stored
 from apiserver.groups.strategy import COUNTED_STATUS
-
-_FLOW = "io.k8s.api.flowcontrol.v1."
 
 
 def default_flow_schema(schema: Obj) -> None:
@@ -173,9 +171,9 @@ FLOW_SCHEMA = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("PriorityLevel", f"{_FLOW}PriorityLevelConfigurationReference#name"),
-            Column("MatchingPrecedence", f"{_FLOW}FlowSchemaSpec#matchingPrecedence"),
-            Column("DistinguisherMethod", f"{_FLOW}FlowSchemaSpec#distinguisherMethod"),
+            Column("PriorityLevel", f"{FLOW}PriorityLevelConfigurationReference#name"),
+            Column("MatchingPrecedence", f"{FLOW}FlowSchemaSpec#matchingPrecedence"),
+            Column("DistinguisherMethod", f"{FLOW}FlowSchemaSpec#distinguisherMethod"),
             AGE,
             Column("MissingPL", "Whether the priority level is missing."),
         ),

@@ -11,14 +11,12 @@ from apiserver.api.validation import checks
 from apiserver.api.validation.contract import same_on_update
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mapping, number_of, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, FLOW, NAME, Column, Printer
 from apiserver.groups.conversion import Conversion, renamed
 from apiserver.groups.flowcontrol.flowschemas import HASH_BITS, MOST_QUEUES
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_FAIRNESS, stored
 from apiserver.groups.strategy import COUNTED_STATUS
-
-_FLOW = "io.k8s.api.flowcontrol.v1."
 
 _QUEUES: Mapping[str, Any] = {"handSize": 8, "queueLengthLimit": 50, "queues": 64}
 
@@ -161,9 +159,9 @@ PRIORITY_LEVEL_CONFIGURATION = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("Type", f"{_FLOW}PriorityLevelConfigurationSpec#type"),
-            Column("NominalConcurrencyShares", f"{_FLOW}LimitedPriorityLevelConfiguration#nominalConcurrencyShares"),
-            *(Column(name, f"{_FLOW}QueuingConfiguration#{key}") for name, key in _QUEUING),
+            Column("Type", f"{FLOW}PriorityLevelConfigurationSpec#type"),
+            Column("NominalConcurrencyShares", f"{FLOW}LimitedPriorityLevelConfiguration#nominalConcurrencyShares"),
+            *(Column(name, f"{FLOW}QueuingConfiguration#{key}") for name, key in _QUEUING),
             AGE,
         ),
         cells=_priority_level,

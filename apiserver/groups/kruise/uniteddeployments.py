@@ -26,8 +26,6 @@ from apiserver.groups.core.pods.validation import pod_template, template_metadat
 
 STATEFUL, ADVANCED, CLONES, DEPLOYMENT = TEMPLATES
 
-_STATEFUL_SET = STATEFUL_SET_VALIDATOR
-
 _MISMATCH = "`selector` does not match template `labels`"
 
 _FIXED = "may not be changed in an update"
@@ -105,7 +103,7 @@ def _workload(name: str, spec: Obj, workload: Obj) -> Sequence[FieldError]:
     """Return the errors of the workload itself, as far as upstream validates it here."""
     template = workload.get("template") or {}
     if name == STATEFUL:
-        return [*_STATEFUL_SET.create({"spec": workload})]
+        return [*STATEFUL_SET_VALIDATOR.create({"spec": workload})]
     if name == CLONES:
         return ()
     errors = [] if selects(spec.get("selector"), template) else [mismatch(template)]

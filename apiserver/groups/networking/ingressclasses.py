@@ -9,12 +9,10 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mapping, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, NETWORKING, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.networking.ingresses import typed_reference
 from apiserver.groups.strategy import COUNTED
-
-_NETWORKING = "io.k8s.api.networking.v1."
 
 
 def default_ingress_class(ingress_class: Obj) -> None:
@@ -95,8 +93,8 @@ INGRESS_CLASS = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("Controller", f"{_NETWORKING}IngressClassSpec#controller"),
-            Column("Parameters", f"{_NETWORKING}IngressClassSpec#parameters"),
+            Column("Controller", f"{NETWORKING}IngressClassSpec#controller"),
+            Column("Parameters", f"{NETWORKING}IngressClassSpec#parameters"),
             AGE,
         ),
         cells=_ingress_class,

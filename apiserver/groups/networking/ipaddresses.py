@@ -9,12 +9,10 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mapping, text_of
-from apiserver.groups.columns import NAME, Column, Printer
+from apiserver.groups.columns import NAME, NETWORKING, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_CIDRS, stored
 from apiserver.groups.strategy import PLAIN
-
-_NETWORKING = "io.k8s.api.networking.v1."
 
 
 def _address(address: Obj) -> Iterator[FieldError]:
@@ -53,7 +51,7 @@ IP_ADDRESS = BuiltinKind(
     strategy=PLAIN,
     validator=Validator(_address, _address_update),
     printer=Printer(
-        columns=(NAME, Column("ParentRef", f"{_NETWORKING}IPAddressSpec#parentRef")),
+        columns=(NAME, Column("ParentRef", f"{NETWORKING}IPAddressSpec#parentRef")),
         cells=_ip_address,
     ),
     name_rule=names.canonical_ip,

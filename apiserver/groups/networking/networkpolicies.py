@@ -10,11 +10,9 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.groups.cell_format import age, selector_text
 from apiserver.groups.cells import Cells, mapping
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, NETWORKING, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import COUNTED
-
-_NETWORKING = "io.k8s.api.networking.v1."
 
 
 def default_network_policy(policy: Obj) -> None:
@@ -124,7 +122,7 @@ NETWORK_POLICY = BuiltinKind(
     strategy=COUNTED,
     validator=Validator(_policy, _policy_update),
     printer=Printer(
-        columns=(NAME, Column("Pod-Selector", f"{_NETWORKING}NetworkPolicySpec#podSelector"), AGE),
+        columns=(NAME, Column("Pod-Selector", f"{NETWORKING}NetworkPolicySpec#podSelector"), AGE),
         cells=_network_policy,
     ),
 )

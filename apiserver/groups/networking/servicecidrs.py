@@ -10,12 +10,10 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, mapping, texts
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, NETWORKING, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_CIDRS, stored
 from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, nothing, status_updating, unchanged
-
-_NETWORKING = "io.k8s.api.networking.v1."
 
 _OWN_STATUS = Strategy(nothing, unchanged, status_updating(*METADATA_OF_STATUS))
 """The strategy of a kind whose main resource writes the status too."""
@@ -66,7 +64,7 @@ SERVICE_CIDR = BuiltinKind(
     strategy=_OWN_STATUS,
     validator=Validator(_validate_service_cidr, _service_cidr_update),
     printer=Printer(
-        columns=(NAME, Column("CIDRs", f"{_NETWORKING}ServiceCIDRSpec#cidrs"), AGE),
+        columns=(NAME, Column("CIDRs", f"{NETWORKING}ServiceCIDRSpec#cidrs"), AGE),
         cells=_service_cidr_cells,
     ),
     notices=stored("ServiceCIDR", NO_CIDRS, "no Service gets an address from it"),

@@ -14,19 +14,17 @@ from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_RBAC, stored
 from apiserver.groups.strategy import PLAIN
 
-RBAC_GROUP = "rbac.authorization.k8s.io"
+GROUP = "rbac.authorization.k8s.io"
 
 
 def default_role_binding(binding: Obj) -> None:
     """Set the default API group of a binding's role and of its users and groups; accounts are in the core group."""
     role = binding.setdefault("roleRef", {})
-    role["apiGroup"] = role.get("apiGroup") or RBAC_GROUP
+    role["apiGroup"] = role.get("apiGroup") or GROUP
     for subject in binding.get("subjects") or ():
         if subject.get("kind") in {"User", "Group"}:
-            subject.setdefault("apiGroup", RBAC_GROUP)
+            subject.setdefault("apiGroup", GROUP)
 
-
-GROUP = "rbac.authorization.k8s.io"
 
 _SUBJECTS = {"ServiceAccount": "", "User": GROUP, "Group": GROUP}  # kind → the group that its subjects are in
 

@@ -3,12 +3,10 @@
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import age, since
 from apiserver.groups.cells import Cells, mapping, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, RESOURCE, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_DEVICES, stored
 from apiserver.groups.strategy import COUNTED_STATUS
-
-_RESOURCE = "io.k8s.api.resource.v1."
 
 
 def _taint_rule(obj: Obj) -> Cells:
@@ -26,10 +24,10 @@ DEVICE_TAINT_RULE = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("Key", f"{_RESOURCE}DeviceTaint#key"),
-            Column("Value", f"{_RESOURCE}DeviceTaint#value"),
-            Column("Effect", f"{_RESOURCE}DeviceTaint#effect"),
-            Column("TimeAdded", f"{_RESOURCE}DeviceTaint#timeAdded"),
+            Column("Key", f"{RESOURCE}DeviceTaint#key"),
+            Column("Value", f"{RESOURCE}DeviceTaint#value"),
+            Column("Effect", f"{RESOURCE}DeviceTaint#effect"),
+            Column("TimeAdded", f"{RESOURCE}DeviceTaint#timeAdded"),
             AGE,
         ),
         cells=_taint_rule,

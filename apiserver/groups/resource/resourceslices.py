@@ -5,15 +5,13 @@ from functools import partial
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, mapping, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, RESOURCE, Column, Printer
 from apiserver.groups.conversion import OLD_DEVICES, Conversion
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_DEVICES, stored
 from apiserver.groups.resource.resourceclaims import each, lifted
 from apiserver.groups.strategy import COUNTED
-
-_RESOURCE = "io.k8s.api.resource.v1."
 
 _without_basic = partial(lifted, part="basic")
 
@@ -52,9 +50,9 @@ RESOURCE_SLICE = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("Node", f"{_RESOURCE}ResourceSliceSpec#nodeName"),
-            Column("Driver", f"{_RESOURCE}ResourceSliceSpec#driver"),
-            Column("Pool", f"{_RESOURCE}ResourcePool#name"),
+            Column("Node", f"{RESOURCE}ResourceSliceSpec#nodeName"),
+            Column("Driver", f"{RESOURCE}ResourceSliceSpec#driver"),
+            Column("Pool", f"{RESOURCE}ResourcePool#name"),
             AGE,
         ),
         cells=_slice,

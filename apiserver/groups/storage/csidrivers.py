@@ -9,12 +9,10 @@ from apiserver.api.validation import checks, combinators
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, UNSET, Cells, flag, mapping, mappings, text_of, texts
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, STORAGE, Column, Printer
 from apiserver.groups.core.pods.volumes import csi_driver_name
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import COUNTED_PINNED
-
-_STORAGE = "io.k8s.api.storage.v1."
 
 
 def default_csi_driver(driver: Obj) -> None:
@@ -103,12 +101,12 @@ CSI_DRIVER = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("AttachRequired", f"{_STORAGE}CSIDriverSpec#attachRequired", type="boolean"),
-            Column("PodInfoOnMount", f"{_STORAGE}CSIDriverSpec#podInfoOnMount", type="boolean"),
-            Column("StorageCapacity", f"{_STORAGE}CSIDriverSpec#storageCapacity", type="boolean"),
-            Column("TokenRequests", f"{_STORAGE}CSIDriverSpec#tokenRequests"),
-            Column("RequiresRepublish", f"{_STORAGE}CSIDriverSpec#requiresRepublish", type="boolean"),
-            Column("Modes", f"{_STORAGE}CSIDriverSpec#volumeLifecycleModes"),
+            Column("AttachRequired", f"{STORAGE}CSIDriverSpec#attachRequired", type="boolean"),
+            Column("PodInfoOnMount", f"{STORAGE}CSIDriverSpec#podInfoOnMount", type="boolean"),
+            Column("StorageCapacity", f"{STORAGE}CSIDriverSpec#storageCapacity", type="boolean"),
+            Column("TokenRequests", f"{STORAGE}CSIDriverSpec#tokenRequests"),
+            Column("RequiresRepublish", f"{STORAGE}CSIDriverSpec#requiresRepublish", type="boolean"),
+            Column("Modes", f"{STORAGE}CSIDriverSpec#volumeLifecycleModes"),
             AGE,
         ),
         cells=_csi_driver,

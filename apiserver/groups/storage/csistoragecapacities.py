@@ -9,13 +9,11 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Validator
 from apiserver.api.validation.resource_lists import amount
 from apiserver.groups.cells import UNSET, Cells, quantity_text, text_of
-from apiserver.groups.columns import NAME, Column, Printer
+from apiserver.groups.columns import NAME, STORAGE, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import stored
 from apiserver.groups.storage.storageclasses import fixed
 from apiserver.groups.strategy import PINNED
-
-_STORAGE = "io.k8s.api.storage.v1."
 
 
 def _capacity(capacity: Obj) -> Iterator[FieldError]:
@@ -41,8 +39,8 @@ CSI_STORAGE_CAPACITY = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("StorageClassName", f"{_STORAGE}CSIStorageCapacity#storageClassName"),
-            Column("Capacity", f"{_STORAGE}CSIStorageCapacity#capacity"),
+            Column("StorageClassName", f"{STORAGE}CSIStorageCapacity#storageClassName"),
+            Column("Capacity", f"{STORAGE}CSIStorageCapacity#capacity"),
         ),
         cells=_csi_storage_capacity,
     ),

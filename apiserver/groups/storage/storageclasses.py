@@ -10,12 +10,10 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, flag, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, STORAGE, Column, Printer
 from apiserver.groups.core.persistentvolumeclaims import annotations_in
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import PLAIN
-
-_STORAGE = "io.k8s.api.storage.v1."
 
 
 def default_storage_class(storage_class: Obj) -> None:
@@ -114,10 +112,10 @@ STORAGE_CLASS = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("Provisioner", f"{_STORAGE}StorageClass#provisioner"),
-            Column("ReclaimPolicy", f"{_STORAGE}StorageClass#reclaimPolicy"),
-            Column("VolumeBindingMode", f"{_STORAGE}StorageClass#volumeBindingMode"),
-            Column("AllowVolumeExpansion", f"{_STORAGE}StorageClass#allowVolumeExpansion"),
+            Column("Provisioner", f"{STORAGE}StorageClass#provisioner"),
+            Column("ReclaimPolicy", f"{STORAGE}StorageClass#reclaimPolicy"),
+            Column("VolumeBindingMode", f"{STORAGE}StorageClass#volumeBindingMode"),
+            Column("AllowVolumeExpansion", f"{STORAGE}StorageClass#allowVolumeExpansion"),
             AGE,
         ),
         cells=_storage_class,

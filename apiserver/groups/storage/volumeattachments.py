@@ -9,12 +9,10 @@ from apiserver.api.validation import checks, combinators, names
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, flag, mapping, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, STORAGE, Column, Printer
 from apiserver.groups.core.pods.volumes import csi_driver_name
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, creation, status_updating, updating
-
-_STORAGE = "io.k8s.api.storage.v1."
 
 
 def _attachment(attachment: Obj) -> Iterator[FieldError]:
@@ -66,10 +64,10 @@ VOLUME_ATTACHMENT = BuiltinKind(
     printer=Printer(
         columns=(
             NAME,
-            Column("Attacher", f"{_STORAGE}VolumeAttachmentSpec#attacher", format="name"),
-            Column("PV", f"{_STORAGE}VolumeAttachmentSource#persistentVolumeName"),
-            Column("Node", f"{_STORAGE}VolumeAttachmentSpec#nodeName"),
-            Column("Attached", f"{_STORAGE}VolumeAttachmentStatus#attached", type="boolean"),
+            Column("Attacher", f"{STORAGE}VolumeAttachmentSpec#attacher", format="name"),
+            Column("PV", f"{STORAGE}VolumeAttachmentSource#persistentVolumeName"),
+            Column("Node", f"{STORAGE}VolumeAttachmentSpec#nodeName"),
+            Column("Attached", f"{STORAGE}VolumeAttachmentStatus#attached", type="boolean"),
             AGE,
         ),
         cells=_volume_attachment,

@@ -8,12 +8,10 @@ from apiserver.api.validation import checks
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, text_of
-from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.columns import AGE, NAME, STORAGE, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.storage.storageclasses import fixed, parameter_errors, provisioner_errors
 from apiserver.groups.strategy import PLAIN
-
-_STORAGE = "io.k8s.api.storage.v1."
 
 
 def _attributes_class(attributes_class: Obj) -> Iterator[FieldError]:
@@ -35,7 +33,7 @@ VOLUME_ATTRIBUTES_CLASS = BuiltinKind(
     strategy=PLAIN,
     validator=Validator(_attributes_class, fixed("driverName", "parameters")),
     printer=Printer(
-        columns=(NAME, Column("DriverName", f"{_STORAGE}VolumeAttributesClass#driverName"), AGE),
+        columns=(NAME, Column("DriverName", f"{STORAGE}VolumeAttributesClass#driverName"), AGE),
         cells=_volume_attributes_class,
     ),
 )

@@ -8,12 +8,10 @@ from apiserver.groups.batch.jobs.defaults import default_job
 from apiserver.groups.batch.jobs.status import job_status_update
 from apiserver.groups.batch.jobs.strategy import JOB_STRATEGY
 from apiserver.groups.batch.jobs.validation import create_job, update_job
-from apiserver.groups.columns import AGE, CONTAINERS, IMAGES, NAME, Column, Printer
+from apiserver.groups.columns import AGE, BATCH, CONTAINERS, IMAGES, NAME, Column, Printer
 from apiserver.groups.field_labels import Fields
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.notices import stored
-
-_BATCH = "io.k8s.api.batch.v1."
 
 
 def _job_fields(job: Obj) -> Fields:
@@ -33,12 +31,12 @@ JOB = BuiltinKind(
         columns=(
             NAME,
             Column("Status", "The state of the job, in one word."),
-            Column("Completions", f"{_BATCH}JobStatus#succeeded"),
+            Column("Completions", f"{BATCH}JobStatus#succeeded"),
             Column("Duration", "How long the job has run, or ran until it was complete."),
             AGE,
             CONTAINERS,
             IMAGES,
-            selector_column(f"{_BATCH}JobSpec"),
+            selector_column(f"{BATCH}JobSpec"),
         ),
         cells=job_cells,
     ),

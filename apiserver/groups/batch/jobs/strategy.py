@@ -5,9 +5,9 @@ from apiserver.groups.strategy import Strategy, status_updating, updating
 
 UID_LABEL = "batch.kubernetes.io/controller-uid"
 
-_LEGACY_UID_LABEL = "controller-uid"
+LEGACY_UID_LABEL = "controller-uid"
 
-_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+NAME_LABEL, LEGACY_NAME_LABEL = "batch.kubernetes.io/job-name", "job-name"
 
 
 def _create_job(job: Obj) -> None:
@@ -23,8 +23,10 @@ def _generate_selector(job: Obj) -> None:
     name, uid = meta.get("name", ""), meta["uid"]
     template = spec.setdefault("template", {}).setdefault("metadata", {})
     template["labels"] = labels = dict(template.get("labels") or {})
-    for label, value in (*((label, name) for label in _NAME_LABELS), (_LEGACY_UID_LABEL, uid), (UID_LABEL, uid)):
-        labels.setdefault(label, value)
+    for label in (NAME_LABEL, LEGACY_NAME_LABEL):
+        labels.setdefault(label, name)
+    for label in (LEGACY_UID_LABEL, UID_LABEL):
+        labels.setdefault(label, uid)
     selector = spec.setdefault("selector", {})
     selector["matchLabels"] = {UID_LABEL: uid} | (selector.get("matchLabels") or {})
     if not meta.get("labels"):

@@ -8,6 +8,7 @@ from apiserver.api.meta import Obj, labels_of, metadata
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import FieldErrors, at, immutable, label_selector, nonnegative, struct
 from apiserver.groups.batch.jobs.policies import pod_failure_policy, success_policy
+from apiserver.groups.batch.jobs.strategy import LEGACY_NAME_LABEL, LEGACY_UID_LABEL, NAME_LABEL, UID_LABEL
 from apiserver.groups.core.pods.templates import mismatch, selects
 from apiserver.groups.core.pods.validation import pod_template
 
@@ -18,10 +19,6 @@ _MAX_PARALLELISM = 10**4
 _MODES = ("NonIndexed", "Indexed")
 
 _NEEDS_INDEX = "requires indexed completion mode"
-
-_UID_LABEL = "controller-uid"
-
-_NAME_LABEL = "job-name"
 
 _SCHEDULING = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
 
@@ -156,8 +153,8 @@ def _generated_selector(job: Obj) -> Iterator[FieldError]:
         return
     if not meta.get("uid"):
         yield field.required("metadata.uid")
-    expected = {_UID_LABEL: meta.get("uid", ""), _NAME_LABEL: meta.get("name", "")}
-    expected |= {f"batch.kubernetes.io/{name}": value for name, value in expected.items()}
+    uid, job_name = meta.get("uid", ""), meta.get("name", "")
+    expected = {LEGACY_UID_LABEL: uid, LEGACY_NAME_LABEL: job_name, UID_LABEL: uid, NAME_LABEL: job_name}
     labels = labels_of(spec.get("template") or {})
     for name, value in expected.items():
         path = f"spec.template.metadata.labels[{name}]"
