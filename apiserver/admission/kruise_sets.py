@@ -11,6 +11,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError, Schema
+from apiserver.api.united_deployments import GROUP
 from apiserver.api.validation.combinators import at, same
 from apiserver.groups.kruise.clonesets import clone_set, old_clone_set
 from apiserver.groups.kruise.set_defaults import (
@@ -25,7 +26,6 @@ from apiserver.groups.kruise.statefulsets import advanced_stateful_set
 from apiserver.registry.admission import Attributes
 from etcd.store import KeyValue
 
-GROUP = "apps.kruise.io"
 _POD_TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
 _CLAIM = "io.k8s.api.core.v1.PersistentVolumeClaim"
 _PODS = "/registry/pods"

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from apiserver import admission
+from apiserver.api.united_deployments import GROUP
 from apiserver.groups.kinds import ALL_KINDS, KINDS
-from apiserver.groups.kruise.conversion import GROUP
 from apiserver.groups.rows import plural_of
 from apiserver.registry.subresources import VIRTUAL
 from apiserver.registry.unsupported import NOTICES, bound

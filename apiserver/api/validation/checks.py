@@ -17,6 +17,7 @@ FieldErrors = tuple[FieldError, ...]
 
 IMMUTABLE = "field is immutable"
 NEGATIVE = "must be greater than or equal to 0"
+NOT_POSITIVE = "must be greater than zero"
 
 
 def _prefixed(path: str, error: FieldError) -> FieldError:

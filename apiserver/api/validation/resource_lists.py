@@ -10,7 +10,8 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import Check, FieldErrors, key, remembered
 
 _ONE = 10**9
-_HUGE_PAGES = "hugepages-"
+HUGE_PAGES = "hugepages-"
+"""The prefix of the resources of huge pages, whose names end with the size of a page."""
 _CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
 _POD_LEVEL = frozenset({"cpu", "memory"})
 _COMPUTE = frozenset({"cpu", "memory"})
@@ -53,14 +54,14 @@ def is_native(name: str) -> bool:
 
 
 def _may_overcommit(name: str) -> bool:
-    return is_native(name) and not name.startswith(_HUGE_PAGES)
+    return is_native(name) and not name.startswith(HUGE_PAGES)
 
 
 def resource_name(name: str) -> FieldErrors:
     """Return the errors of any resource's name (validateResourceName)."""
     if messages := names.qualified_name(name):
         return checks.wrong("", name, messages)
-    known = "/" in name or name in _STANDARD or name.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
+    known = "/" in name or name in _STANDARD or name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
     return () if known else (field.invalid("", name, "must be a standard resource type or fully qualified"),)
 
 
@@ -70,7 +71,7 @@ def container_resource_name(name: str) -> FieldErrors:
         return ()
     errors = list(resource_name(name))
     if "/" not in name:
-        if not name.startswith(_HUGE_PAGES):
+        if not name.startswith(HUGE_PAGES):
             errors.append(field.invalid("", name, "must be a standard resource for containers"))
     elif not is_native(name) and not is_extended(name):
         errors.append(field.invalid("", name, "doesn't follow extended resource name standard"))
@@ -82,7 +83,7 @@ def _pod_resource_name(name: str) -> FieldErrors:
         return ()
     if errors := resource_name(name):
         return errors
-    return () if name.startswith(_HUGE_PAGES) else (field.not_supported("", name, _POD_LEVEL),)
+    return () if name.startswith(HUGE_PAGES) else (field.not_supported("", name, _POD_LEVEL),)
 
 
 def resource_amount(name: str, quantity: str) -> FieldErrors:
@@ -109,9 +110,9 @@ def _listed(path: str, amounts: Mapping[str, str], check_name: Check) -> list[Fi
 
 
 def _huge_pages(name: str, quantity: str) -> FieldErrors:
-    if not name.startswith(_HUGE_PAGES):
+    if not name.startswith(HUGE_PAGES):
         return ()
-    page = amount(name.removeprefix(_HUGE_PAGES))
+    page = amount(name.removeprefix(HUGE_PAGES))
     if page > 0 and amount(quantity) % page == 0:
         return ()
     return (field.invalid("", quantity, f"{quantity} is not positive integer multiple of {name}"),)
@@ -138,7 +139,7 @@ def _against_limit(name: str, quantity: str, limit: str) -> str:
 
 def _without_compute(resources: Obj) -> list[FieldError]:
     requested = {*resources.get("limits", ()), *resources.get("requests", ())}
-    if requested & _COMPUTE or not any(name.startswith(_HUGE_PAGES) for name in requested):
+    if requested & _COMPUTE or not any(name.startswith(HUGE_PAGES) for name in requested):
         return []
     return [field.forbidden("", "HugePages require cpu or memory")]
 

@@ -6,6 +6,7 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation.combinators import FieldErrors, at, immutable, label_selector, nonnegative, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.replica_counts import status_update
+from apiserver.groups.apps.replicasets import min_ready
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, selector_column
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, default_rolling, spec_with
 from apiserver.groups.cell_format import age, labels_text, selector_text
@@ -67,8 +68,6 @@ def _set_template_generation(daemon_set: Obj, generation: int) -> None:
 
 DAEMON_SET_STRATEGY = Strategy(_create_daemon_set, _update_daemon_set, _update_daemon_set_status, has_status=True)
 
-_min_ready = struct(("minReadySeconds", nonnegative))
-
 _history = struct(("revisionHistoryLimit", nonnegative))
 
 
@@ -103,7 +102,7 @@ def _daemon_set_spec(spec: Obj) -> list[FieldError]:
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         errors.append(field.invalid("selector", selector, "empty selector is invalid for daemonset"))
     errors += [*at("template", pod_template(template)), *endless(template, "DaemonSet")]
-    errors += _min_ready(spec)
+    errors += min_ready(spec)
     errors += at("updateStrategy", _daemon_set_strategy(spec.get("updateStrategy") or {}))
     return [*errors, *_history(spec)]
 

@@ -117,10 +117,10 @@ def _pod_management(policy: str | None) -> FieldErrors:
     return (field.invalid("", policy, detail) if policy else field.required(""),)
 
 
-_retention = struct(("whenDeleted", one_of("Retain", "Delete")), ("whenScaled", one_of("Retain", "Delete")))
+claim_retention = struct(("whenDeleted", one_of("Retain", "Delete")), ("whenScaled", one_of("Retain", "Delete")))
 
 _stateful_set_numbers = struct(
-    ("persistentVolumeClaimRetentionPolicy", _retention),
+    ("persistentVolumeClaimRetentionPolicy", claim_retention),
     ("replicas", nonnegative),
     ("minReadySeconds", nonnegative),
 )

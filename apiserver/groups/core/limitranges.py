@@ -8,7 +8,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import Check
 from apiserver.api.validation.contract import same_on_update
-from apiserver.api.validation.resource_lists import container_resource_name, is_native, resource_name
+from apiserver.api.validation.resource_lists import HUGE_PAGES, container_resource_name, is_native, resource_name
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import stored
 from apiserver.groups.quantities import round_up_to_milli
@@ -116,7 +116,7 @@ def _resource(name: str, texts: dict[str, str]) -> Iterator[FieldError]:
         yield from checks.within(f"maxLimitRequestRatio[{name}]", _ratio(amounts, texts["maxLimitRequestRatio"]))
     default, request = texts.get("default"), texts.get("defaultRequest")
     both = default is not None and request is not None
-    overcommits = is_native(name) and not name.startswith("hugepages-")
+    overcommits = is_native(name) and not name.startswith(HUGE_PAGES)
     if both and not overcommits and amounts["default"].nanos != amounts["defaultRequest"].nanos:
         detail = f"default value {default} must equal to defaultRequest value {request} in {name}"
         yield field.invalid(f"defaultRequest[{name}]", request, detail)

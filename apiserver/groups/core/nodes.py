@@ -11,6 +11,7 @@ from apiserver.api.validation.resource_lists import resource_amount
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, UNKNOWN, Cells, flag, mapping, mappings, text_of
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
+from apiserver.groups.core.pods.scheduling import EFFECTS
 from apiserver.groups.field_labels import Fields
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.quantities import round_up_to_milli
@@ -31,8 +32,6 @@ def default_node(node: Obj) -> None:
     elif blocks:
         spec["podCIDR"] = blocks[0]
 
-
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 _NO_OTHER_RANGE = 'node updates may not change podCIDR except from "" to valid'
 
@@ -75,7 +74,7 @@ def _taint(taint: Obj) -> Iterator[FieldError]:
     yield from checks.wrong("key", key, names.qualified_name(key))
     if messages := names.label_value(value):
         yield field.invalid("value", value, ";".join(messages))
-    yield from checks.needed_one_of("effect", taint.get("effect"), _EFFECTS)
+    yield from checks.needed_one_of("effect", taint.get("effect"), EFFECTS)
 
 
 def _amounts(status: Obj) -> Iterator[FieldError]:

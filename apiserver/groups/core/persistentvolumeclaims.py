@@ -69,8 +69,6 @@ ACCESS_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": 
 
 VOLUME_MODES = frozenset({"Block", "Filesystem"})
 
-NOT_POSITIVE = "must be greater than zero"
-
 _CHANGED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
 
 _RESIZE_STATES = frozenset(
@@ -118,7 +116,7 @@ def _requested(spec: Obj) -> str | None:
 def _size(size: str | None) -> checks.FieldErrors:
     if size is None:
         return (field.required("resources[storage]"),)
-    return () if _bytes(size) > 0 else (field.invalid("resources[storage]", size, NOT_POSITIVE),)
+    return () if _bytes(size) > 0 else (field.invalid("resources[storage]", size, checks.NOT_POSITIVE),)
 
 
 def _bytes(size: str | None) -> int:

@@ -15,7 +15,6 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import UNSET, Cells, mapping, quantity_text, text_of
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
 from apiserver.groups.core.persistentvolumeclaims import (
-    NOT_POSITIVE,
     VOLUME_MODES,
     access_modes,
     access_modes_text,
@@ -25,7 +24,7 @@ from apiserver.groups.core.persistentvolumeclaims import (
 )
 from apiserver.groups.core.pods.scheduling import node_selector
 from apiserver.groups.core.pods.volume_defaults import default_source
-from apiserver.groups.core.pods.volumes import csi_driver_name
+from apiserver.groups.core.pods.volumes import ERROR_PATHS, ONE_TYPE, csi_driver_name
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.quantities import round_up_to_milli
 from apiserver.groups.strategy import Strategy, status_updating, updating
@@ -56,8 +55,6 @@ _RECLAIM_POLICIES = frozenset({"Delete", "Recycle", "Retain"})
 _HOST_PATH_TYPES = frozenset(
     {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"}
 )
-
-_ONE_TYPE = "may not specify more than 1 volume type"
 
 _BETA_LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -124,8 +121,6 @@ _SOURCES: Mapping[str, Check] = {
 }
 """The volume sources with their checks, in the order in which upstream looks for them."""
 
-_ERROR_PATHS = {"gcePersistentDisk": "persistentDisk"}
-
 _SECOND_SOURCE_PATHS = {"cephfs": "cephFS"}
 
 
@@ -159,7 +154,7 @@ def _capacity(capacity: dict[str, str]) -> Iterator[FieldError]:
     for name, text in capacity.items():
         yield from whole_amount(f"capacity[{name}]", text)
         if amount(text) <= 0:
-            yield field.invalid(f"capacity[{name}]", text, NOT_POSITIVE)
+            yield field.invalid(f"capacity[{name}]", text, checks.NOT_POSITIVE)
 
 
 def _affinity(affinity: Obj) -> FieldErrors:
@@ -176,10 +171,10 @@ def _sources(spec: Obj) -> Iterator[FieldError]:
         if source is None:
             continue
         if has_source and name != "flexVolume":
-            yield field.forbidden(_SECOND_SOURCE_PATHS.get(name, name), _ONE_TYPE)
+            yield field.forbidden(_SECOND_SOURCE_PATHS.get(name, name), ONE_TYPE)
             continue
         has_source = True
-        yield from combinators.at(_ERROR_PATHS.get(name, name), check(source))
+        yield from combinators.at(ERROR_PATHS.get(name, name), check(source))
         if name == "local" and spec.get("nodeAffinity") is None:
             yield field.required("nodeAffinity", "Local volume requires node affinity")
     if not has_source:

@@ -9,11 +9,13 @@ from typing import Any
 
 from apiserver.api.golang import numbers
 from apiserver.api.meta import Obj
+from apiserver.api.united_deployments import GROUP
+from apiserver.groups.cells import mapping
 
 Convert = Callable[[Obj], Obj]
 """A function that converts an object to another version, and leaves its argument as it is."""
 
-GROUP, OLD, NEW = "apps.kruise.io", "v1alpha1", "v1beta1"
+OLD, NEW = "v1alpha1", "v1beta1"
 
 _ANNOTATED = {
     "imagePreDownloadParallelism": "apps.kruise.io/image-predownload-parallelism",
@@ -43,23 +45,17 @@ def _present(obj: Obj, names: Iterable[str]) -> Obj:
     return {name: obj[name] for name in names if obj.get(name) is not None}
 
 
-def _object_at(obj: Obj, name: str) -> Obj:
-    """Return the object at a key, or {} if there is none: conversion comes before validation."""
-    value = obj.get(name)
-    return value if isinstance(value, dict) else {}
-
-
 # -- CloneSets ---------------------------------------------------------------------------------------------------------
 
 
 def _clone_set_to_new(obj: Obj) -> Obj:
-    spec, meta = _object_at(obj, "spec"), _object_at(obj, "metadata")
-    scaling, strategy = _object_at(spec, "scaleStrategy"), _object_at(spec, "updateStrategy")
+    spec, meta = mapping(obj, "spec"), mapping(obj, "metadata")
+    scaling, strategy = mapping(spec, "scaleStrategy"), mapping(spec, "updateStrategy")
     scaling = _present(scaling, ("podsToDelete", "maxUnavailable")) | {
         "enablePVCReuse": not scaling.get("disablePVCReuse"),
-        **({"excludePreparingDelete": True} if _object_at(meta, "labels").get(_EXCLUDES) == "true" else {}),
+        **({"excludePreparingDelete": True} if mapping(meta, "labels").get(_EXCLUDES) == "true" else {}),
     }
-    changes = {"scaleStrategy": scaling, "updateStrategy": _strategy_to_new(strategy, _object_at(meta, "annotations"))}
+    changes = {"scaleStrategy": scaling, "updateStrategy": _strategy_to_new(strategy, mapping(meta, "annotations"))}
     return obj | {"spec": spec | changes}
 
 
@@ -70,7 +66,7 @@ def _strategy_to_new(strategy: Obj, annotations: Mapping[str, Any]) -> Obj:
     rolling = _present(strategy, _ROLLING) | {"podUpdatePolicy": type_ if type_ in _POLICIES else _POLICIES[0]}
     in_place = strategy.get("inPlaceUpdateStrategy")
     if isinstance(in_place, dict) or any(annotations.get(key) for key in _ANNOTATED.values()):
-        kept = _present(_object_at(strategy, "inPlaceUpdateStrategy"), ("gracePeriodSeconds",))
+        kept = _present(mapping(strategy, "inPlaceUpdateStrategy"), ("gracePeriodSeconds",))
         rolling["inPlaceUpdateStrategy"] = kept | _fields_of_annotations(annotations)
     return {"type": "RollingUpdate", "rollingUpdate": rolling}
 
@@ -92,10 +88,10 @@ def _fields_of_annotations(annotations: Mapping[str, Any]) -> Obj:
 
 
 def _clone_set_from_new(obj: Obj) -> Obj:
-    spec, meta = _object_at(obj, "spec"), _object_at(obj, "metadata")
-    scaling, strategy = _object_at(spec, "scaleStrategy"), _object_at(spec, "updateStrategy")
-    rolling = _object_at(strategy, "rollingUpdate")
-    in_place = _object_at(rolling, "inPlaceUpdateStrategy")
+    spec, meta = mapping(obj, "spec"), mapping(obj, "metadata")
+    scaling, strategy = mapping(spec, "scaleStrategy"), mapping(spec, "updateStrategy")
+    rolling = mapping(strategy, "rollingUpdate")
+    in_place = mapping(rolling, "inPlaceUpdateStrategy")
     policy = rolling.get("podUpdatePolicy")
     type_ = policy if policy in _POLICIES else _POLICIES[0]
     old_scaling = _present(scaling, ("podsToDelete", "maxUnavailable"))
@@ -107,7 +103,7 @@ def _clone_set_from_new(obj: Obj) -> Obj:
         old_strategy["inPlaceUpdateStrategy"] = _present(in_place, ("gracePeriodSeconds",))
     converted = obj | {"spec": spec | {"scaleStrategy": old_scaling, "updateStrategy": old_strategy}}
     return (
-        converted | {"metadata": meta | {"annotations": _object_at(meta, "annotations") | annotations}}
+        converted | {"metadata": meta | {"annotations": mapping(meta, "annotations") | annotations}}
         if annotations
         else converted
     )
@@ -117,14 +113,14 @@ def _clone_set_from_new(obj: Obj) -> Obj:
 
 
 def _united_to_new(obj: Obj) -> Obj:
-    status = _object_at(obj, "status")
+    status = mapping(obj, "status")
     if not status:
         return obj
-    update = _object_at(status, "updateStatus")
+    update = mapping(status, "updateStatus")
     entries: list[Obj] = [dict(entry) for entry in status.get("subsetStatuses") or ()]
     for field, values in (
-        ("replicas", _object_at(status, "subsetReplicas")),
-        ("partition", _object_at(update, "currentPartitions")),
+        ("replicas", mapping(status, "subsetReplicas")),
+        ("partition", mapping(update, "currentPartitions")),
     ):
         for name, value in values.items():
             entry = next((entry for entry in entries if entry.get("name") == name), None)
@@ -137,7 +133,7 @@ def _united_to_new(obj: Obj) -> Obj:
 
 
 def _united_from_new(obj: Obj) -> Obj:
-    status = _object_at(obj, "status")
+    status = mapping(obj, "status")
     named = [entry for entry in status.get("subsetStatuses") or () if entry.get("name")]
     revision = status.get("updatedRevision")
     if not named and not revision:

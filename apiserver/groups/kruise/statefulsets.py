@@ -7,7 +7,8 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, one_of, same, struct
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same, struct
+from apiserver.groups.apps.statefulsets import claim_retention
 from apiserver.groups.core.pods.templates import count_or_percent, endless, mismatch, needed_selector, selects
 from apiserver.groups.core.pods.validation import template_metadata
 from apiserver.groups.kruise.set_defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
@@ -91,9 +92,7 @@ def _beyond_images(new: Obj, old: Obj) -> FieldErrors:
     return (field.forbidden("template.spec", detail),) if change else ()
 
 
-_retention = struct(("whenDeleted", one_of("Retain", "Delete")), ("whenScaled", one_of("Retain", "Delete")))
-
-_kept = struct(("persistentVolumeClaimRetentionPolicy", _retention), ("replicas", nonnegative))
+_kept = struct(("persistentVolumeClaimRetentionPolicy", claim_retention), ("replicas", nonnegative))
 
 
 def _reserved(ordinals: Sequence[int | str]) -> list[FieldError]:

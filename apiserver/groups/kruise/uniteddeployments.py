@@ -21,12 +21,10 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same
 from apiserver.groups.apps.statefulsets import STATEFUL_SET_VALIDATOR
 from apiserver.groups.core.pods.scheduling import lenient_node_term, tolerations
-from apiserver.groups.core.pods.templates import endless, mismatch, needed_selector, selects
+from apiserver.groups.core.pods.templates import MISMATCH, endless, mismatch, needed_selector, selects
 from apiserver.groups.core.pods.validation import pod_template, template_metadata
 
 STATEFUL, ADVANCED, CLONES, DEPLOYMENT = TEMPLATES
-
-_MISMATCH = "`selector` does not match template `labels`"
 
 _FIXED = "may not be changed in an update"
 
@@ -80,7 +78,7 @@ def _template(spec: Obj, workload: Obj, selector: LabelSelector) -> list[FieldEr
     if name == CLONES:  # its labels may come from the selector
         labels = labels | ((spec.get("selector") or {}).get("matchLabels") or {})
     if not selector.matches(labels):
-        errors.append(field.invalid(f"{name}.metadata.labels", labels or None, _MISMATCH))
+        errors.append(field.invalid(f"{name}.metadata.labels", labels or None, MISMATCH))
     return [*errors, *at(name, [*_unused(name, template[name].get("spec") or {}), *_workload(name, spec, workload)])]
 
 

@@ -107,7 +107,7 @@ def _device_request(request: Obj) -> Iterator[FieldError]:
     yield from device_selectors(request.get("selectors") or [])
     mode, count = request.get("allocationMode") or "", request.get("count") or 0
     if mode == "ExactCount" and count <= 0:
-        yield field.invalid("count", count, "must be greater than zero")
+        yield field.invalid("count", count, checks.NOT_POSITIVE)
     elif mode == "All" and count:
         yield field.invalid("count", count, "must not be specified when allocationMode is 'All'")
     yield from checks.one_of("allocationMode", mode, _MODES)

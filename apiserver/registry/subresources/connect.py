@@ -9,6 +9,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters, integer
 from apiserver.api.schema.times import canonical_time
+from apiserver.groups.core.pods.containers import CONTAINERS
 from apiserver.registry.subresources.call import Call, Location, core, read
 from apiserver.registry.subresources.kubelet_location import kubelet_location
 
@@ -167,7 +168,7 @@ def _log_errors(numbers: Mapping[str, int], since: str | None) -> Iterable[Field
 def _container(pod: Obj, name: str) -> str:
     """Return the container to connect to; refuse one that the pod does not have, or no name if it has several."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
-    known = [c["name"] for f in ("initContainers", "containers", "ephemeralContainers") for c in spec.get(f) or ()]
+    known = [c["name"] for f in CONTAINERS for c in spec.get(f) or ()]
     if name and name not in known:
         raise errors.bad_request(f"container {name} is not valid for pod {pod_name}")
     if not name and len(spec["containers"]) > 1:

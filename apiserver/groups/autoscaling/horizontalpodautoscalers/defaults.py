@@ -1,10 +1,9 @@
 """Defaults of HorizontalPodAutoscalers; autoscaling/v1 and v2 have them in different fields."""
 
 from apiserver.api.meta import Obj
+from apiserver.groups.autoscaling.horizontalpodautoscalers.conversion import METRICS
 
 CPU_UTILIZATION = 80
-
-METRICS_ANNOTATION = "autoscaling.alpha.kubernetes.io/metrics"
 
 
 def default_autoscaler_v1(autoscaler: Obj) -> None:
@@ -12,7 +11,7 @@ def default_autoscaler_v1(autoscaler: Obj) -> None:
     spec = autoscaler.setdefault("spec", {})
     spec.setdefault("minReplicas", 1)
     annotations = (autoscaler.get("metadata") or {}).get("annotations") or {}
-    if METRICS_ANNOTATION not in annotations:
+    if METRICS not in annotations:
         spec.setdefault("targetCPUUtilizationPercentage", CPU_UTILIZATION)
 
 

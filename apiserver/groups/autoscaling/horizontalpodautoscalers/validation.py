@@ -94,7 +94,7 @@ def _policy(policy: Obj) -> Iterator[FieldError]:
     for name in ("value", "periodSeconds"):
         number = policy.get(name) or 0
         if number <= 0:
-            yield field.invalid(name, number, "must be greater than zero")
+            yield field.invalid(name, number, checks.NOT_POSITIVE)
     period = policy.get("periodSeconds") or 0
     if period > _LONGEST_PERIOD:
         yield field.invalid("periodSeconds", period, f"must be less than or equal to {_LONGEST_PERIOD}")

@@ -7,6 +7,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks
 from apiserver.api.validation.paths import descending
+from apiserver.groups.core.pods.containers import CONTAINERS
 
 MIRROR = "kubernetes.io/config.mirror"
 """The annotation of a mirror pod, which stands for a static pod that a kubelet runs from a file."""
@@ -17,9 +18,8 @@ _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 
 _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
 
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
-
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+"""The prefix of the deprecated annotations with the AppArmor profile of the container named after it."""
 
 _PREFIXES = ("kubernetes.io/", "controller.", "seccomp.", "container.")
 
@@ -57,10 +57,10 @@ def _seccomp(annotations: Mapping[str, str]) -> Iterator[FieldError]:
 
 def _app_armor(annotations: Mapping[str, str], spec: Obj) -> Iterator[FieldError]:
     for name, profile in annotations.items():
-        if not name.startswith(_APP_ARMOR):
+        if not name.startswith(APP_ARMOR):
             continue
-        container = name.removeprefix(_APP_ARMOR)
-        if all(c.get("name") != container for kind in _CONTAINERS for c in spec.get(kind) or ()):
+        container = name.removeprefix(APP_ARMOR)
+        if all(c.get("name") != container for kind in CONTAINERS for c in spec.get(kind) or ()):
             yield field.invalid(f"[{name}]", container, "container not found")
         if profile not in {"", "runtime/default", "unconfined"} and not profile.startswith("localhost/"):
             yield field.invalid(f"[{name}]", profile, f'invalid AppArmor profile name: "{profile}"')
@@ -70,7 +70,7 @@ def annotation_changes(new: Mapping[str, str], old: Mapping[str, str]) -> Iterat
     """Yield the errors of changes of annotations that must stay (ValidatePodSpecificAnnotationUpdates)."""
     for name in (*old, *(name for name in new if name not in old)):
         verb = "remove or update" if name in old else "add"
-        if new.get(name) != old.get(name) and name.startswith(_APP_ARMOR):
+        if new.get(name) != old.get(name) and name.startswith(APP_ARMOR):
             yield field.forbidden(f"[{name}]", f"may not {verb} AppArmor annotations")
         elif new.get(name) != old.get(name) and name == MIRROR:
             yield field.forbidden(f"[{name}]", f"may not {verb} mirror pod annotation")

@@ -14,6 +14,9 @@ from apiserver.groups.core.pods.mounts import Volumes, devices, mounts
 from apiserver.groups.core.pods.probes import lifecycle, probes
 from apiserver.groups.core.pods.security import container_security
 
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+"""The fields of a pod's spec that list containers, in the order in which upstream visits them."""
+
 _PROTOCOLS = frozenset({"TCP", "UDP", "SCTP"})
 
 _PULL_POLICIES = frozenset({"Always", "IfNotPresent", "Never"})

@@ -1,12 +1,11 @@
 """Defaults of pods and pod templates: the spec that both have, and the fields that only a pod gets."""
 
 from apiserver.api.meta import Obj
+from apiserver.groups.core.pods.containers import CONTAINERS
 from apiserver.groups.core.pods.images import pull_policy
 from apiserver.groups.core.pods.resource_defaults import default_pod_resources
 from apiserver.groups.core.pods.volume_defaults import default_field_reference, default_volume
 from apiserver.groups.quantities import round_up_to_milli
-
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
@@ -46,7 +45,7 @@ def default_pod_spec(spec: Obj) -> None:
     spec.setdefault("terminationGracePeriodSeconds", 30)
     spec.setdefault("schedulerName", "default-scheduler")
     _mirror_service_account(spec)
-    for field in _CONTAINERS:
+    for field in CONTAINERS:
         for container in spec.get(field) or ():
             default_container(container)
     for volume in spec.get("volumes") or ():

@@ -8,7 +8,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import Check, FieldErrors, at, needed_name, required, struct, text
-from apiserver.api.validation.resource_lists import amount
+from apiserver.api.validation.resource_lists import HUGE_PAGES, amount
 
 _NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
 
@@ -48,7 +48,7 @@ _RESOURCES = frozenset(
     f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")
 )
 
-_HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
+_HUGE_PAGES = (f"limits.{HUGE_PAGES}", f"requests.{HUGE_PAGES}")
 
 _SIZES = frozenset({"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"})
 
@@ -105,7 +105,7 @@ def resource_field(selector: Obj, *, needs_container: bool) -> FieldErrors:
 
 def _divisor(resource: str, divisor: str) -> FieldErrors:
     name = resource.partition(".")[2]
-    allowed, detail = _DIVISORS.get("hugepages" if name.startswith("hugepages-") else name, (None, ""))
+    allowed, detail = _DIVISORS.get("hugepages" if name.startswith(HUGE_PAGES) else name, (None, ""))
     if allowed is None or divisor in allowed or amount(divisor) == 0:
         return ()
     return (field.invalid("divisor", resource, detail),)

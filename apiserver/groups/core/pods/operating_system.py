@@ -6,14 +6,13 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation.combinators import FieldErrors
+from apiserver.groups.core.pods.containers import CONTAINERS
 
 _FOR_WINDOWS = "cannot be set for a windows pod"
 
 _FOR_LINUX = "windows options cannot be set for a linux pod"
 
 _SYSTEMS = frozenset({"linux", "windows"})
-
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 _NOT_ON_WINDOWS = (  # fields of the pod spec, in the order in which upstream checks them
     "securityContext.appArmorProfile",
@@ -62,7 +61,7 @@ def operating_system(spec: Obj) -> FieldErrors:
 
 def _contexts(spec: Obj) -> Iterator[tuple[str, Obj]]:
     """Yield the security contexts of all containers, each with its path."""
-    for kind in _CONTAINERS:
+    for kind in CONTAINERS:
         for index, container in enumerate(spec.get(kind) or ()):
             if context := container.get("securityContext"):
                 yield f"{kind}[{index}].securityContext", context

@@ -4,12 +4,11 @@ from collections.abc import Iterable
 
 from apiserver.api.meta import Obj
 from apiserver.api.quantity import Quantity, parse
+from apiserver.api.validation.resource_lists import HUGE_PAGES
 
 Amounts = dict[str, Quantity]
 
 _OVERCOMMITTED = ("cpu", "memory")
-
-_HUGE_PAGES = "hugepages-"
 
 
 def default_pod_resources(spec: Obj) -> None:
@@ -23,7 +22,7 @@ def default_pod_resources(spec: Obj) -> None:
         return
     limits, requests = dict(resources.get("limits") or {}), dict(resources.get("requests") or {})
     limit = _aggregate(spec, "limits")
-    _fill(limits, limit, (name for name in limit if name.startswith(_HUGE_PAGES) and name not in requests))
+    _fill(limits, limit, (name for name in limit if name.startswith(HUGE_PAGES) and name not in requests))
     if limits:
         _fill(requests, _aggregate(spec, "requests"), _OVERCOMMITTED)
         requests = {name: amount for name, amount in limits.items() if _is_supported(name)} | requests
@@ -41,7 +40,7 @@ def _fill(amounts: Obj, aggregated: Amounts, names: Iterable[str]) -> None:
 
 
 def _is_supported(name: str) -> bool:
-    return name in _OVERCOMMITTED or name.startswith(_HUGE_PAGES)
+    return name in _OVERCOMMITTED or name.startswith(HUGE_PAGES)
 
 
 def _all_limit(spec: Obj, name: str) -> bool:

@@ -19,11 +19,10 @@ from apiserver.api.validation.combinators import (
 
 _WEIGHT = "must be in the range 1-100"
 
-_POSITIVE = "must be greater than zero"
-
 _EMPTY_KEY = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+"""The effects of taints, which tolerations name as well."""
 
 _IN = frozenset({"In", "NotIn"})
 
@@ -174,7 +173,7 @@ def _toleration_seconds(toleration: Obj) -> FieldErrors:
     return (field.invalid("effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"),)
 
 
-_effect = one_of(*_EFFECTS)
+_effect = one_of(*EFFECTS)
 
 _toleration = struct(
     ("key", named(names.qualified_name)),
@@ -199,7 +198,7 @@ def _min_domains(constraint: Obj) -> FieldErrors:
     domains, action = constraint.get("minDomains"), constraint.get("whenUnsatisfiable", "")
     if domains is None:
         return ()
-    errors = [field.invalid("minDomains", domains, _POSITIVE)] if domains <= 0 else []
+    errors = [field.invalid("minDomains", domains, checks.NOT_POSITIVE)] if domains <= 0 else []
     if action != "DoNotSchedule":
         detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
         errors.append(field.invalid("minDomains", domains, detail))
@@ -236,7 +235,7 @@ _action = one_of("DoNotSchedule", "ScheduleAnyway")
 
 def _spread_basics(constraint: Obj) -> FieldErrors:
     skew = constraint.get("maxSkew", 0)
-    errors = [] if skew > 0 else [field.invalid("maxSkew", skew, _POSITIVE)]
+    errors = [] if skew > 0 else [field.invalid("maxSkew", skew, checks.NOT_POSITIVE)]
     if not constraint.get("topologyKey"):
         errors.append(field.required("topologyKey", "can not be empty"))
     return [*errors, *at("whenUnsatisfiable", _action(constraint.get("whenUnsatisfiable", "")))]

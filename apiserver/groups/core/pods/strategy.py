@@ -4,6 +4,8 @@ from copy import deepcopy
 from typing import Any
 
 from apiserver.api.meta import Obj
+from apiserver.groups.core.pods.annotations import APP_ARMOR
+from apiserver.groups.core.pods.containers import CONTAINERS
 from apiserver.groups.core.pods.qos import qos_class
 from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, keep, move_generation, unchanged
 
@@ -16,10 +18,6 @@ _GATED = {
     "message": "Scheduling is blocked due to non-empty scheduling gates",
     "lastProbeTime": None,
 }
-
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
-
-_PROFILE_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 
 _PROFILES = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}
 
@@ -87,12 +85,12 @@ def prepare_resize(new: Obj, old: Obj) -> None:
 
 def _take_over_profiles(spec: Obj, annotations: dict[str, str]) -> None:
     """Copy deprecated AppArmor annotations to the containers' fields unless the pod has the same profile (KEP-24)."""
-    if _PROFILE_ANNOTATION not in "".join(annotations) or _is_windows(spec):  # one search instead of one for each
+    if APP_ARMOR not in "".join(annotations) or _is_windows(spec):  # one search instead of one for each
         return
     pod_profile = (spec.get("securityContext") or {}).get("appArmorProfile")
-    for field in _CONTAINERS:
+    for field in CONTAINERS:
         for container in _unshared(spec, field) if spec.get(field) else ():
-            profile = _profile(annotations.get(_PROFILE_ANNOTATION + container.get("name", ""), ""))
+            profile = _profile(annotations.get(APP_ARMOR + container.get("name", ""), ""))
             if profile and profile != pod_profile:
                 container.setdefault("securityContext", {}).setdefault("appArmorProfile", profile)
 

@@ -9,7 +9,7 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import FieldErrors, at, label_selector, nonnegative, struct
 from apiserver.groups.core.pods.validation import pod_template
 
-_MISMATCH = "`selector` does not match template `labels`"
+MISMATCH = "`selector` does not match template `labels`"
 
 
 def selects(selector: Obj | None, template: Obj) -> bool | None:
@@ -42,7 +42,7 @@ def selected_template(spec: Obj, *, malformed: str, owner: str) -> list[FieldErr
 
 def mismatch(template: Obj) -> FieldError:
     """Return the error of a template that its workload's selector does not match."""
-    return field.invalid("template.metadata.labels", labels_of(template) or None, _MISMATCH)
+    return field.invalid("template.metadata.labels", labels_of(template) or None, MISMATCH)
 
 
 def endless(template: Obj, owner: str) -> list[FieldError]:

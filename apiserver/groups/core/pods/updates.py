@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
-from apiserver.api.meta import Obj, metadata
+from apiserver.api.meta import Obj, annotations_of
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import FieldErrors, at, immutable, same
 from apiserver.groups.core.pods.annotations import MIRROR, annotation_changes
@@ -28,7 +28,7 @@ _DEADLINE = 2**31 - 1
 def update(new: Obj, old: Obj) -> Iterator[FieldError]:
     """Return the errors of an update of a pod."""
     yield from pod(new)
-    yield from at("metadata.annotations", list(annotation_changes(_annotations(new), _annotations(old))))
+    yield from at("metadata.annotations", list(annotation_changes(annotations_of(new), annotations_of(old))))
     after, before = new.get("spec") or {}, old.get("spec") or {}
     for kind in ("containers", "initContainers"):
         new_containers = after.get(kind) or []
@@ -44,10 +44,6 @@ def update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from at("spec.schedulingGates", _removed_gates(after, before))
     if not same(after, before):
         yield from at("spec", _other_changes(after, before))
-
-
-def _annotations(obj: Obj) -> dict[str, str]:
-    return metadata(obj).get("annotations") or {}
 
 
 def _images(containers: list[Obj]) -> FieldErrors:
@@ -179,7 +175,7 @@ def _difference(new: Obj, old: Obj) -> str:
 
 def ephemeral_containers_update(new: Obj, old: Obj) -> list[FieldError]:
     """Return the errors of an update at pods/ephemeralcontainers (ValidatePodEphemeralContainersUpdate)."""
-    if MIRROR in _annotations(old):
+    if MIRROR in annotations_of(old):
         return [field.forbidden("", "static pods do not support ephemeral containers")]
     errors = pod(new)
     new_containers = {c.get("name"): c for c in (new.get("spec") or {}).get("ephemeralContainers") or ()}
@@ -199,7 +195,7 @@ def ephemeral_containers_update(new: Obj, old: Obj) -> list[FieldError]:
 
 def status_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     """Return the errors of an update of a pod's status."""
-    yield from at("metadata.annotations", list(annotation_changes(_annotations(new), _annotations(old))))
+    yield from at("metadata.annotations", list(annotation_changes(annotations_of(new), annotations_of(old))))
     status, old_status = new.get("status") or {}, old.get("status") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type", "")

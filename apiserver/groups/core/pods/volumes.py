@@ -24,7 +24,7 @@ from apiserver.api.validation.resource_lists import amount
 from apiserver.groups.core.persistentvolumeclaims import claim_spec
 from apiserver.groups.core.pods.projected_volumes import downward, keys, mode, projected
 
-_ONE_TYPE = "may not specify more than 1 volume type"
+ONE_TYPE = "may not specify more than 1 volume type"
 
 _PORTAL_WORDS = (
     "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
@@ -224,7 +224,7 @@ _SOURCES: Mapping[str, Check] = {
 
 _ORDER = {name: index for index, name in enumerate(_SOURCES)}
 
-_ERROR_PATHS = {"gcePersistentDisk": "persistentDisk"}
+ERROR_PATHS = {"gcePersistentDisk": "persistentDisk"}
 """Sources whose errors upstream reports at another path."""
 
 
@@ -235,8 +235,8 @@ def _source(volume: Obj) -> list[FieldError]:
         return [field.required("", "must specify a volume type")]
     if len(sources) > 1:
         sources.sort(key=_ORDER.__getitem__)
-    errors = [*at(_ERROR_PATHS.get(sources[0], sources[0]), _SOURCES[sources[0]](volume[sources[0]]))]
-    errors += [field.forbidden(name, _ONE_TYPE) for name in sources[1:]]
+    errors = [*at(ERROR_PATHS.get(sources[0], sources[0]), _SOURCES[sources[0]](volume[sources[0]]))]
+    errors += [field.forbidden(name, ONE_TYPE) for name in sources[1:]]
     if (iscsi := volume.get("iscsi")) and iscsi.get("initiatorName") is not None:
         name = volume.get("name", "")
         if len(f"{name}:{iscsi.get('targetPortal', '')}") > 64:

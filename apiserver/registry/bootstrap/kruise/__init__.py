@@ -3,16 +3,15 @@
 The texts are this project's own; fields, columns and versions are those of openkruise/kruise's config/crd/bases at its
 main branch of mid-2026, where all three kinds have v1beta1; in 1.9 and before only StatefulSet had. As there, schemas
 have almost no defaults: admission sets them, and a webhook converts between versions. The server does both itself
-(registry/admission/kruise_sets.py and united_deployment.py, registry/kruise_conversion.py).
+(apiserver/admission/kruise_sets.py and united_deployment.py, apiserver/groups/kruise/conversion.py).
 """
 
 from collections.abc import Mapping, Sequence
 
 from apiserver.api.meta import Obj
+from apiserver.api.united_deployments import GROUP
 from apiserver.registry.bootstrap.kruise import clone_sets, sets, stateful_sets, united_deployments
 from apiserver.registry.bootstrap.kruise.words import Schema
-
-GROUP = "apps.kruise.io"
 
 _CREATED = {
     "name": "AGE",
