@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from apiserver.api.golang.durations import duration_text, parse_duration
+from apiserver.api.golang.durations import duration_text
 from apiserver.api.schema import available_versions
 from apiserver.auth.authorization import MODES
+from apiserver.component_base.flags import Help, add_process_flags, boolean, duration
 from apiserver.endpoints.kubelet_proxy import KubeletAccess
 from apiserver.endpoints.server import Limits
 
@@ -186,20 +187,12 @@ def _is_host(bind: str) -> bool:
     return True
 
 
-class _Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Shows defaults, except those that mean nothing is set."""
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        is_unset = action.default in (None, False, "")
-        return action.help if is_unset else super()._get_help_string(action)
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser for the flags of `python -m apiserver`, which have kube-apiserver's names."""
     flags = argparse.ArgumentParser(
         prog="python -m apiserver",
         description="mockube's API server: Kubernetes' REST and watch protocol over a versioned store.",
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     add = flags.add_argument
     add(
@@ -227,7 +220,7 @@ def parser() -> argparse.ArgumentParser:
     _limit_flags(flags)
     _kubelet_flags(flags)
     add("--kubernetes-version", default="", metavar="1.N", help="the release to serve; the newest known if not given")
-    add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log; from 1 on every request")
+    add_process_flags(flags, verbosity="how much to log; from 1 on every request")
     return flags
 
 
@@ -246,7 +239,7 @@ def _etcd_flags(flags: argparse.ArgumentParser) -> None:
     add("--etcd-password-file", type=Path, metavar="FILE", help="a file with that user's password")
     add(
         "--etcd-compaction-interval",
-        type=_duration,
+        type=duration,
         default=duration_text(int(etcd.compaction)),
         metavar="DURATION",
         help="how long etcd keeps history; 0 for ever",
@@ -295,7 +288,7 @@ def _limit_flags(flags: argparse.ArgumentParser) -> None:
     )
     add(
         "--event-ttl",
-        type=_duration,
+        type=duration,
         default=duration_text(int(DEFAULT.event_ttl)),
         metavar="DURATION",
         help="how long Events are kept",
@@ -305,15 +298,10 @@ def _limit_flags(flags: argparse.ArgumentParser) -> None:
         action="store_true",
         help="empty deleted namespaces, and hold volumes in use, by a controller manager instead of here",
     )
-    add(
-        "--until-stdin-ends",
-        action="store_true",
-        help="stop when standard input ends, and say what it says: for keepers",
-    )
     add("--install-kruise", action="store_true", help="make the definitions of OpenKruise's workloads (apps.kruise.io)")
     add(
         "--warn-unsupported",
-        type=_boolean,
+        type=boolean,
         nargs="?",
         const=True,
         default="true",
@@ -334,7 +322,7 @@ def _kubelet_flags(flags: argparse.ArgumentParser) -> None:
     )
     add(
         "--kubelet-timeout",
-        type=_duration,
+        type=duration,
         default=duration_text(int(DEFAULT.kubelets.timeout)),
         metavar="DURATION",
         help="how long reaching a kubelet may take",
@@ -398,17 +386,3 @@ def _ports(text: str) -> tuple[int, int]:
     if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) < 65536):
         raise argparse.ArgumentTypeError(f"{text} is no range of ports such as 30000-32767")
     return int(first), int(last)
-
-
-def _boolean(text: str) -> bool:
-    """Parse a flag that is "true" or "false", as in Go."""
-    if text not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"{text} is neither true nor false")
-    return text == "true"
-
-
-def _duration(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error

@@ -24,7 +24,7 @@ import orjson
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from apiserver.__main__ import run, spare_collector
+from apiserver.component_base.process import run, spare_collector
 from apiserver.config import Config
 from apiserver.endpoints.bodies import read
 from apiserver.endpoints.http_response import Answer, Reply, Upgraded

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from apiserver.api.golang.durations import duration_text, parse_duration
+from apiserver.api.golang.durations import duration_text
+from apiserver.component_base.flags import Help, add_process_flags, boolean, duration
 from controller_manager.config import Config, ConfigError, Election, check
 from controller_manager.known_controllers import CONTROLLERS
 from controller_manager.kubelet.streams.settings import StreamSettings
@@ -94,20 +95,12 @@ def _text(path: Path | None) -> str:
         raise ConfigError(f"--root-ca-file: {path} cannot be read: {error}") from error
 
 
-class _Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Shows the defaults that are informative."""
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        says_nothing = action.default in (None, False, "")
-        return action.help if says_nothing else super()._get_help_string(action)
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser, with flags grouped by topic."""
     flags = argparse.ArgumentParser(
         prog="python -m controller_manager",
         description="Run the controllers, the scheduler and the simulated nodes against any Kubernetes API server.",
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     _server_flags(flags.add_argument_group("the server"))
     _controller_flags(flags.add_argument_group("controllers"))
@@ -137,20 +130,8 @@ def _server_flags(group: "argparse._ArgumentGroup") -> None:
         metavar="HOST:PORT",
         help="where /metrics, /healthz and /readyz are; port 0 is any free one, 0 alone is nowhere",
     )
-    add(
-        "--until-stdin-ends",
-        action="store_true",
-        help="stop when standard input ends, and say what it says: for keepers",
-    )
     add("--metrics-any-port", action="store_true", help="take any free port where that of the metrics is taken")
-    add(
-        "-v",
-        "--v",
-        type=int,
-        default=0,
-        metavar="LEVEL",
-        help="how much to log: 0 warnings, 1 what goes on, 2 everything",
-    )
+    add_process_flags(group, verbosity="how much to log: 0 warnings, 1 what goes on, 2 everything")
 
 
 def _controller_flags(group: "argparse._ArgumentGroup") -> None:
@@ -196,7 +177,7 @@ def _election_flags(group: "argparse._ArgumentGroup") -> None:
     add = group.add_argument
     add(
         "--leader-elect",
-        type=_boolean,
+        type=boolean,
         nargs="?",
         const=True,
         default=True,
@@ -242,24 +223,6 @@ def _simulation_flags(group: "argparse._ArgumentGroup") -> None:
 
 def _workers(spec: Spec) -> str:
     return f"workers_{spec.name.replace('-', '_')}"
-
-
-def duration(text: str) -> float:
-    """Parse a duration in Go's format as seconds: "1m30s", "250ms".
-
-    Raises:
-        argparse.ArgumentTypeError: it is invalid.
-    """
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f'"{text}" is neither true nor false')
-    return text.lower() == "true"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from mockube.commands import backup, certificates, ready, restore, up
+from mockube.commands.failures import fail
 
 _EXAMPLES = """\
 examples:
@@ -31,8 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options)
     except KeyboardInterrupt:  # before the command itself handles it
-        print("mockube: it was interrupted before it had begun", file=sys.stderr)
-        return 130
+        return fail("it was interrupted before it had begun", code=130)
     return code
 
 

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from apiserver.component_base.process import UNUSABLE
+
 log = logging.getLogger("mockube")
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
@@ -20,8 +22,6 @@ PULSE = 5.0
 """Seconds between two checks whether a process hangs."""
 HUNG = 30.0
 """Seconds without an answer after which a process counts as hung and is killed, since clients would wait for it."""
-UNUSABLE = 2
-"""The exit code of a program that cannot do what its arguments ask: starting it again would not help."""
 
 
 @dataclass(frozen=True, slots=True)

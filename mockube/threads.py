@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Generic, TypeVar
 
+from apiserver.component_base.process import loop_factory
+
 T = TypeVar("T")
 
 
@@ -34,7 +36,7 @@ class _Held(Generic[T]):
     def run_in_thread(self) -> None:
         """Hold the context in this thread, and hand errors to the thread that waits."""
         try:
-            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 runner.run(self.hold_open())
         except BaseException as error:  # noqa: BLE001 - they are raised again in the other thread
             (self.left if self.entered.done() else self.entered).set_exception(error)
@@ -54,11 +56,3 @@ def in_thread(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
     finally:
         leave()
         held.left.result()
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:  # uvloop does not support some systems
-        return None
-    return uvloop.new_event_loop

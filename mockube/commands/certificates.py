@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from mockube.commands.failures import fail, fail_on_file
 from mockube.commands.places import default_data_dir
 
 if TYPE_CHECKING:
@@ -91,17 +91,16 @@ def run(options: argparse.Namespace) -> int:
     from mockube.kubeconfig import KubeconfigError
 
     if options.etcd_host and not options.etcd_dir:
-        return _refuse("--etcd-host: give --etcd-dir as well")
+        return fail("--etcd-host: give --etcd-dir as well")
     directory = (options.data_dir or default_data_dir()).expanduser().absolute()
     try:
         make_private_directory(directory)
         with locked(directory):
             _make(directory, options)
     except (InUseError, KubeconfigError) as error:
-        return _refuse(str(error))
+        return fail(error)
     except OSError as error:
-        file = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{file}{error.strerror or error}; name a place that can be written")
+        return fail_on_file(error, "name a place that can be written")
     return 0
 
 
@@ -165,8 +164,3 @@ def _range(text: str) -> str:
     if not fits:
         raise argparse.ArgumentTypeError(f"{text} is no network with room for Services: give one such as 10.96.0.0/12")
     return text
-
-
-def _refuse(message: str) -> int:
-    print(f"mockube: {message}", file=sys.stderr)
-    return 2

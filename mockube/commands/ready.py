@@ -1,10 +1,11 @@
 """`mockube ready`: asks a server whether it is ready, for health checks of containers whose image has no curl."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from mockube.commands.failures import fail
 
 _DESCRIPTION: Final = "Ask a health page once, and tell by the exit code whether the server behind it is ready."
 _EPILOG: Final = """\
@@ -49,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             trust = ssl.create_default_context(cafile=options.certificate_authority)
         except OSError as error:  # ssl.SSLError is one
-            print(f"mockube: --certificate-authority: {options.certificate_authority}: {error}", file=sys.stderr)
-            return 2
+            return fail(f"--certificate-authority: {options.certificate_authority}: {error}")
         connection = HTTPSConnection(parts.hostname or "", parts.port, timeout=options.timeout, context=trust)
     else:
         connection = HTTPConnection(parts.hostname or "", parts.port, timeout=options.timeout)
@@ -66,8 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _not_ready(url: str, reason: str) -> int:
-    print(f"mockube: {url} is not ready: {reason}", file=sys.stderr)
-    return 1
+    return fail(f"{url} is not ready: {reason}", code=1)
 
 
 def _url(text: str) -> str:

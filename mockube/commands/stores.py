@@ -3,12 +3,12 @@
 import argparse
 import os
 import signal
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from mockube.commands.failures import fail, fail_on_file
 from mockube.commands.places import default_data_dir
 
 if TYPE_CHECKING:
@@ -103,13 +103,11 @@ def run_command(work: Callable[[argparse.Namespace], None], options: argparse.Na
     try:
         work(options)
     except (ConfigError, StoreError, ArchiveError, InUseError) as error:
-        return _refuse(str(error))
+        return fail(error)
     except OSError as error:
-        prefix = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{prefix}{error.strerror or error}; name a place that can be used, and has room")
+        return fail_on_file(error, "name a place that can be used, and has room")
     except KeyboardInterrupt:
-        _refuse("it was interrupted, and nothing half done is left")
-        return 130
+        return fail("it was interrupted, and nothing half done is left", code=130)
     finally:
         signal.signal(signal.SIGTERM, previous)
     return 0
@@ -120,8 +118,3 @@ def _interrupt(*_: Any) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.kill(os.getpid(), signal.SIGINT)
-
-
-def _refuse(message: str) -> int:
-    print(f"mockube: {message}", file=sys.stderr)
-    return 2

@@ -4,13 +4,13 @@ import argparse
 import contextlib
 import gc
 import shlex
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from mockube.commands.failures import fail, fail_on_file
 from mockube.commands.places import default_data_dir
 from mockube.commands.stores import declare_etcd
 
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until a signal comes and return the exit code."""
     started = time.perf_counter()
     gc.disable()  # hardly any object of a start is garbage: looking for it costs a tenth of the time
-    from apiserver.__main__ import run as run_loop
+    from apiserver.component_base.process import run as run_loop
     from apiserver.config import ConfigError
     from mockube.files import InUseError
     from mockube.kubeconfig import KubeconfigError
@@ -110,10 +110,9 @@ def run(options: argparse.Namespace) -> int:
         stop = Stop()
         run_loop(_up(options, started, stop))
     except (ConfigError, InUseError, KubeconfigError) as error:
-        return _refuse(str(error))
+        return fail(error)
     except OSError as error:
-        prefix = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{prefix}{error.strerror or error}; name a place that can be written with --data-dir")
+        return fail_on_file(error, "name a place that can be written with --data-dir")
     except KeyboardInterrupt:  # before there was anything to stop
         return 130
     return stop.code
@@ -131,7 +130,8 @@ class Stop:
 
 
 async def _up(options: argparse.Namespace, started: float, outcome: Stop) -> None:
-    from apiserver.__main__ import set_up_logging, spare_collector, stop_signal
+    from apiserver.__main__ import set_up_logging
+    from apiserver.component_base.process import spare_collector, stop_signal
     from apiserver.config import Config, check, etcd_of
     from mockube.control_plane import control_plane
     from mockube.servers import check_shared
@@ -238,8 +238,3 @@ def _port(text: str) -> int:
     if not (text.isdecimal() and int(text) < 65536):
         raise argparse.ArgumentTypeError(f"{text} is no port: give a number from 0 to 65535")
     return int(text)
-
-
-def _refuse(message: str) -> int:
-    print(f"mockube: {message}", file=sys.stderr)
-    return 2

@@ -1,4 +1,4 @@
-"""Log records as lines of key="value" pairs (logfmt), the same for the server and the controller manager."""
+"""The log of a program: lines of key="value" pairs (logfmt) on stderr."""
 
 import json
 import logging
@@ -14,3 +14,10 @@ class Lines(logging.Formatter):
             values["error"] = self.formatException(record.exc_info)
         quoted = " ".join(f"{key}={json.dumps(value)}" for key, value in values.items())
         return f'time="{self.formatTime(record)}" level={record.levelname} logger={record.name} {quoted}'
+
+
+def log_to_stderr(level: int) -> None:
+    """Log records from this level on as lines to stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    logging.basicConfig(level=level, handlers=[handler])

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from apiserver.api.logfmt import Lines
+from apiserver.component_base.logs import Lines
 
 
 def line(message: str, **more: object) -> str:
