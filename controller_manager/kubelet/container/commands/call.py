@@ -1,12 +1,12 @@
 """Tools for commands: their type, and how they read options and files."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from controller_manager.kubelet.container.container import Call
 from controller_manager.kubelet.container.files import FileError
-from controller_manager.kubelet.container.syscalls import Effect, Process, Read
+from controller_manager.kubelet.container.syscalls import Effect, Process, Read, complain
 
 Command: TypeAlias = Callable[[Call], Process]
 
@@ -68,6 +68,24 @@ def _short(
         if letter not in known:
             raise UsageError(f"unrecognized option: {letter}")
         letters.add(letter)
+
+
+def for_each(paths: Iterable[str], act: Callable[[str], None], complaint: str) -> Process:
+    """Call a function with each path, report the paths at which it fails, and return the exit status.
+
+    Args:
+        paths: the paths.
+        act: the function; it raises FileError.
+        complaint: the report, such as "rm: can't remove '{path}': {why}".
+    """
+    status = 0
+    for path in paths:
+        try:
+            act(path)
+        except FileError as error:
+            yield complain(complaint.format(path=path, why=error.why))
+            status = 1
+    return status
 
 
 def contents(call: Call, paths: tuple[str, ...], limit: int = MOST) -> Generator[Effect, Any, bytes]:

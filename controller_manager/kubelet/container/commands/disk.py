@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from controller_manager.kubelet.container.commands.call import UsageError, options
+from controller_manager.kubelet.container.commands.call import UsageError, for_each, options
 from controller_manager.kubelet.container.container import Call
 from controller_manager.kubelet.container.files import Directory, File, FileError, Link, Node
 from controller_manager.kubelet.container.patterns import Glob
@@ -69,65 +69,53 @@ def mkdir(call: Call) -> Process:
     """Create directories; -p with those above, and without an error if they exist."""
     parsed = options(call, "pv", "m")
     now = yield Now()
-    code = 0
-    for path in parsed.operands:
-        try:
-            call.files.make_directory(call.path(path), now, parents="p" in parsed.letters)
-        except FileError as error:
-            yield complain(f"mkdir: can't create directory '{path}': {error.why}")
-            code = 1
-    return code
+
+    def make(path: str) -> None:
+        call.files.make_directory(call.path(path), now, parents="p" in parsed.letters)
+
+    return (yield from for_each(parsed.operands, make, "mkdir: can't create directory '{path}': {why}"))
 
 
 def rmdir(call: Call) -> Process:
     """Remove empty directories."""
-    code = 0
-    for path in options(call, "pv").operands:
-        try:
-            if not isinstance(call.files.get(call.path(path), follow=False), Directory):
-                raise FileError("Not a directory")  # noqa: TRY301 - reported like the others
-            call.files.remove(call.path(path))
-        except FileError as error:
-            yield complain(f"rmdir: '{path}': {error.why}")
-            code = 1
-    return code
+
+    def remove(path: str) -> None:
+        if not isinstance(call.files.get(call.path(path), follow=False), Directory):
+            raise FileError("Not a directory")
+        call.files.remove(call.path(path))
+
+    return (yield from for_each(options(call, "pv").operands, remove, "rmdir: '{path}': {why}"))
 
 
 def rm(call: Call) -> Process:
     """Remove files; -r also directories with their content, -f without an error if there is nothing."""
     parsed = options(call, "rRfvi")
     tree = bool(parsed.letters & {"r", "R"})
-    code = 0
-    for path in parsed.operands:
+
+    def remove(path: str) -> None:
         node = call.files.find(call.path(path), follow=False)
-        try:
-            if node is None and "f" in parsed.letters:
-                continue
-            if isinstance(node, Directory) and not tree:
-                raise FileError("is a directory")  # noqa: TRY301 - reported like the others
-            call.files.remove(call.path(path), tree=tree)
-        except FileError as error:
-            yield complain(f"rm: can't remove '{path}': {error.why}")
-            code = 1
-    return code
+        if node is None and "f" in parsed.letters:
+            return
+        if isinstance(node, Directory) and not tree:
+            raise FileError("is a directory")
+        call.files.remove(call.path(path), tree=tree)
+
+    return (yield from for_each(parsed.operands, remove, "rm: can't remove '{path}': {why}"))
 
 
 def touch(call: Call) -> Process:
     """Create files, or set their modification time to now."""
     parsed = options(call, "acmf", "dtr")
     now = yield Now()
-    code = 0
-    for path in parsed.operands:
-        try:
-            node = call.files.find(call.path(path))
-            if node is None and "c" not in parsed.letters:
-                call.files.open(call.path(path), now)
-            elif node is not None:
-                node.modified = now
-        except FileError as error:
-            yield complain(f"touch: {path}: {error.why}")
-            code = 1
-    return code
+
+    def renew(path: str) -> None:
+        node = call.files.find(call.path(path))
+        if node is None and "c" not in parsed.letters:
+            call.files.open(call.path(path), now)
+        elif node is not None:
+            node.modified = now
+
+    return (yield from for_each(parsed.operands, renew, "touch: {path}: {why}"))
 
 
 def cp(call: Call) -> Process:
@@ -187,14 +175,11 @@ def mv(call: Call) -> Process:
     *sources, target = parsed.operands if len(parsed.operands) > 1 else ("", "")
     if not sources or not sources[0]:
         raise UsageError("missing operand")
-    code = 0
-    for source in sources:
-        try:
-            call.files.move(call.path(source), _target_in(call, source, target))
-        except FileError as error:
-            yield complain(f"mv: can't rename '{source}': {error.why}")
-            code = 1
-    return code
+
+    def move(source: str) -> None:
+        call.files.move(call.path(source), _target_in(call, source, target))
+
+    return (yield from for_each(sources, move, "mv: can't rename '{path}': {why}"))
 
 
 def ln(call: Call) -> Process:
