@@ -11,7 +11,7 @@ from zlib import crc32
 
 from apiserver.api import quantity
 from apiserver.api.meta import Obj, annotations_of, labels_of
-from apiserver.api.nodes import HOSTNAME
+from apiserver.api.nodes import HOSTNAME, REGION, ZONE
 from controller_manager.reconcile.conditions import FALSE, TRUE, UNKNOWN, condition_of, find
 from controller_manager.reconcile.times import micro_stamp, seconds, stamp, time_left
 
@@ -197,7 +197,7 @@ SIMULATED = "mockube.io/simulated"
 """The label, "true", of nodes whose kubelet is simulated; users may set it on nodes that they create."""
 LOST = "mockube.io/lost"
 """The annotation, "true", of a node whose kubelet is silent and does nothing."""
-REGION, ZONES = "local", ("local-a", "local-b", "local-c")
+REGION_NAME, ZONE_NAMES = "local", ("local-a", "local-b", "local-c")
 LEASES = "kube-node-lease"
 LEASE_SECONDS = 40
 """nodeLeaseDurationSeconds."""
@@ -262,7 +262,7 @@ def new_node(number: int, size: Size, *, block: str, now: float, address: str) -
     node = {
         "metadata": {
             "name": name,
-            "labels": _labels(name, ZONES[(number - 1) % len(ZONES)]),
+            "labels": _labels(name, ZONE_NAMES[(number - 1) % len(ZONE_NAMES)]),
             "annotations": {
                 "node.alpha.kubernetes.io/ttl": "0",
                 "volumes.kubernetes.io/controller-managed-attach-detach": "true",
@@ -281,8 +281,8 @@ def _labels(name: str, zone: str) -> dict[str, str]:
         HOSTNAME: name,
         "kubernetes.io/os": "linux",
         "node.kubernetes.io/instance-type": "simulated",
-        "topology.kubernetes.io/region": REGION,
-        "topology.kubernetes.io/zone": zone,
+        REGION: REGION_NAME,
+        ZONE: zone,
         SIMULATED: "true",
     }
 

@@ -18,7 +18,7 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 _COST = re.compile(r"0|-[0-9]+|[1-9][0-9]*")
 _INT32 = range(-(2**31), 2**31)
-_PHASES = {"Unknown": 1, "Running": 2}  # Pending, or no phase yet, is 0
+_PHASES = {"Unknown": 1, "Running": 2}
 
 
 def is_terminal(pod: Obj) -> bool:
@@ -107,6 +107,11 @@ def deletion_cost(pod: Obj) -> int:
     return cost if (cost := int(text)) in _INT32 else 0
 
 
+def phase_rank(pod: Obj) -> int:
+    """Return the rank of a pod's phase: pods that run are deleted last; Pending, or no phase yet, is 0."""
+    return _PHASES.get(phase_of(pod), 0)
+
+
 def in_deletion_order(
     pods: Sequence[Obj], now: float, *, related: Iterable[Obj], profile: Profile = NEWEST
 ) -> list[Obj]:
@@ -132,7 +137,7 @@ def in_deletion_order(
         ready, created, restarts = since[meta["uid"]], meta.get("creationTimestamp"), _restarts(pod)
         return (
             bool(node),
-            _PHASES.get(phase_of(pod), 0),
+            phase_rank(pod),
             ready is not None,
             deletion_cost(pod) if profile.deletion_cost else 0,
             -crowds[node],

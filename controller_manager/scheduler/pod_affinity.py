@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from apiserver.api.nodes import HOSTNAME
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.status import INTER_POD_AFFINITY, POD_TOPOLOGY_SPREAD, Status
-from controller_manager.scheduler.topology import HOSTNAME, PodAffinity, PodTerm, SpreadConstraint
+from controller_manager.scheduler.topology import PodAffinity, PodTerm, SpreadConstraint
 from controller_manager.scheduler.topology_counts import AffinityTally, Domains, PodTally, SumTally, Tally
 
 Totals: TypeAlias = Sequence[int | None]

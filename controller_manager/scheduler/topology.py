@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from apiserver.api.meta import Obj
+from apiserver.api.nodes import HOSTNAME, ZONE
 from apiserver.api.selectors import LabelSelector, Requirement, requirement
 from controller_manager.reconcile.selectors import lenient_selector
 
 Labels = Mapping[str, str]
 
-HOSTNAME = "kubernetes.io/hostname"
-ZONE = "topology.kubernetes.io/zone"
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

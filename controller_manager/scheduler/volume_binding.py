@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
+from apiserver.api.nodes import REGION, ZONE
 from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.volumes import (
     SELECTED_NODE,
@@ -28,7 +29,7 @@ from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.status import VOLUME_BINDING, VOLUME_RESTRICTIONS, VOLUME_ZONE, Status
 
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
-_ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_ZONES = (ZONE, REGION)
 
 _IN_USE = Status(
     ("node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of
 from controller_manager.controllers.endpoints.selected_pods import PACE, SELECTORS, pod_changed, selected_pods
-from controller_manager.controllers.endpoints.services import Selectors, TriggerTimes, selector_of
+from controller_manager.controllers.endpoints.services import LEADER, Selectors, TriggerTimes, selector_of
 from controller_manager.controllers.endpoints.subsets import endpoints_of, subsets_of
 from controller_manager.reconcile.contract import (
     WARNING,
@@ -32,8 +32,6 @@ TIMES = "endpoints-trigger-times"
 """The name of the view TriggerTimes."""
 START = ""
 """The key under which a manager that starts looks for Endpoints whose Service is gone."""
-
-_LEADER = "control-plane.alpha.kubernetes.io/leader"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def observe(listers: Listers, key: Key) -> Observed | Leftover | Leftovers | Non
 
 def _is_left_over(listers: Listers, endpoints: Obj) -> bool:
     """Return whether the Service is gone; Endpoints used for leader election never had one."""
-    elects = _LEADER in annotations_of(endpoints)
+    elects = LEADER in annotations_of(endpoints)
     return not elects and listers[SERVICE].get(key_of(endpoints)) is None
 
 

@@ -12,6 +12,8 @@ CHANGED_AT = "endpoints.kubernetes.io/last-change-trigger-time"
 """The annotation with the time of the last change that affected the endpoints."""
 HEADLESS = "service.kubernetes.io/headless"
 """The label of the endpoints of a Service that has no cluster IP."""
+LEADER = "control-plane.alpha.kubernetes.io/leader"
+"""The annotation of Endpoints that serve as the lock of a leader election; they have no Service."""
 IPV4, IPV6 = "IPv4", "IPv6"
 
 Pair = tuple[str, str]

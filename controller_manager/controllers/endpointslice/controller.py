@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of
+from apiserver.api.nodes import ZONE
 from controller_manager.controllers.endpoints.selected_pods import PACE, SELECTORS, pod_changed, selected_pods
 from controller_manager.controllers.endpoints.services import Selectors, TriggerTimes, selector_of
 from controller_manager.controllers.endpointslice.filling import MANAGED_BY, Changes
-from controller_manager.controllers.endpointslice.slices import CONTROLLER, ZONE, Backing, changes_of, stamped
+from controller_manager.controllers.endpointslice.slices import CONTROLLER, Backing, changes_of, stamped
 from controller_manager.controllers.endpointslice.writes import slice_changed, slices_of, write_slices
 from controller_manager.reconcile.contract import (
     WARNING,

@@ -35,7 +35,6 @@ from controller_manager.controllers.endpointslice.filling import (
 from controller_manager.reconcile.pods import generate_name, is_ready
 
 CONTROLLER = "endpointslice-controller.k8s.io"
-ZONE = "topology.kubernetes.io/zone"
 
 _MODES = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
 _CLOSE, _ON_NODE = ("PreferClose", "PreferSameZone", "PreferSameNode"), "PreferSameNode"

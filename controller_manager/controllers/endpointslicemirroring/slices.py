@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
-from controller_manager.controllers.endpoints.services import CHANGED_AT, IPV4, IPV6, Port
+from controller_manager.controllers.endpoints.services import CHANGED_AT, IPV4, IPV6, LEADER, Port
 from controller_manager.controllers.endpoints.subsets import Host, packed
 from controller_manager.controllers.endpointslice.filling import (
     MANAGED_BY,
@@ -24,14 +24,13 @@ LARGEST = 1000
 """How many addresses of a subset are mirrored (--mirroring-max-endpoints-per-subset)."""
 
 _SKIP = "endpointslice.kubernetes.io/skip-mirror"
-_LEADER = "control-plane.alpha.kubernetes.io/leader"
 _NOT_MIRRORED = (CHANGED_AT, "kubectl.kubernetes.io/last-applied-configuration")
 
 
 def is_for_mirroring(endpoints: Obj, service: Obj) -> bool:
     """Return whether the Endpoints are a user's own and not excluded from mirroring (shouldMirror)."""
     annotations = annotations_of(endpoints)
-    skips = labels_of(endpoints).get(_SKIP) == "true" or _LEADER in annotations
+    skips = labels_of(endpoints).get(_SKIP) == "true" or LEADER in annotations
     return not skips and not service["spec"].get("selector")
 
 

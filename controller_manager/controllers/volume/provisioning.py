@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of
+from apiserver.api.nodes import HOSTNAME
 from apiserver.api.storage_classes import DEFAULT_MARKS
 from controller_manager.reconcile.volumes import PROVISIONED_BY, WAITS_FOR_CONSUMER, class_of, modes_of, reference_to
 
@@ -16,7 +17,6 @@ STANDARD, STANDARD_WAIT = "standard", "standard-wait"
 them.
 """
 
-_HOSTNAME = "kubernetes.io/hostname"
 _IN_TREE = "kubernetes.io/"
 _FOLDER = "/var/lib/mockube/volumes"
 _DELETABLE = re.compile("/tmp/.+")  # noqa: S108 - the words of upstream's deleter, which deletes nothing here
@@ -110,8 +110,8 @@ def new_volume(claim: Obj, storage_class: Obj, node: Obj | None) -> Obj:
 
 
 def _only_on(node: Obj) -> Obj:
-    hostname = labels_of(node).get(_HOSTNAME) or name_of(node)
-    requirement = {"key": _HOSTNAME, "operator": "In", "values": [hostname]}
+    hostname = labels_of(node).get(HOSTNAME) or name_of(node)
+    requirement = {"key": HOSTNAME, "operator": "In", "values": [hostname]}
     return {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector
-from controller_manager.controllers.statefulset.identity import Version
+from controller_manager.controllers.statefulset.identity import version_of
 from controller_manager.controllers.statefulset.status import is_same_status
 from controller_manager.kruise.cloneset.claims import clean_up
 from controller_manager.kruise.cloneset.pods import id_of
@@ -52,7 +52,7 @@ from controller_manager.reconcile.kinds import CLAIM, CLONE_SET, CONTROLLER_REVI
 from controller_manager.reconcile.metric_defs import Meter
 from controller_manager.reconcile.pods import is_active
 from controller_manager.reconcile.retry_on_conflict import update
-from controller_manager.reconcile.revisions import History, record, template_data, template_of, truncate
+from controller_manager.reconcile.revisions import History, record, template_data, truncate
 
 PACE = 0.05
 """Seconds between two runs for one set, so that pods that change one after the other are handled together."""
@@ -159,8 +159,8 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
         members=members_of(owned, name_of(history.update), strategy=strategy, now=now),
         claims=claims,
         taken=frozenset(map(id_of, (*observed.pods, *observed.claims))),
-        current=_version(parent, history.current),
-        update=_version(parent, history.update),
+        current=version_of(parent, history.current),
+        update=version_of(parent, history.update),
         nodes=observed.nodes,
         now=now,
     )
@@ -173,12 +173,6 @@ def _partition(pods: Iterable[Obj]) -> tuple[list[Obj], list[Obj]]:
     for pod in pods:
         (active if is_active(pod) else inactive).append(pod)
     return active, inactive
-
-
-def _version(parent: Obj, revision: Obj) -> Version:
-    """Return the template that pods of a revision are made from; the set's own if the revision holds none."""
-    template = template_of(revision)
-    return Version(name_of(revision), parent["spec"]["template"] if template is None else template)
 
 
 def _sync(observed: Observed, run: SyncContext, history: History) -> Plan:

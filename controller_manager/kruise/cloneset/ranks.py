@@ -9,13 +9,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf, log
 
 from apiserver.api.meta import Obj, name_of
+from apiserver.api.nodes import HOSTNAME
 from controller_manager.kruise.cloneset.spec import Member
-from controller_manager.reconcile.conditions import phase_of
-from controller_manager.reconcile.pods import deletion_cost, ready_since
+from controller_manager.reconcile.pods import deletion_cost, phase_rank, ready_since
 from controller_manager.reconcile.times import seconds
-
-_PHASES = {"Unknown": 1, "Running": 2}  # Pending, and no phase yet, are 0
-_HOSTNAME = "kubernetes.io/hostname"
 
 Ranks = Mapping[str, float]
 """How crowded pods are, by uid; a pod that is alone has no entry."""
@@ -38,7 +35,7 @@ def in_deletion_order(members: Iterable[Member], ranks: Ranks) -> list[Member]:
 
 
 def _readiness(pod: Obj) -> tuple[bool, int, bool]:
-    return bool(pod["spec"].get("nodeName")), _PHASES.get(phase_of(pod), 0), ready_since(pod) is not None
+    return bool(pod["spec"].get("nodeName")), phase_rank(pod), ready_since(pod) is not None
 
 
 def _age(pod: Obj) -> tuple[object, ...]:
@@ -88,7 +85,7 @@ def spread_ranks(members: Sequence[Member], keys: Collection[str], nodes: Mappin
                 domains[value] += pods
         weight = log(len(domains) + 2)
         for pods in domains.values():
-            for index, pod in enumerate(_in_order(pods, {} if key == _HOSTNAME else on_node)):
+            for index, pod in enumerate(_in_order(pods, {} if key == HOSTNAME else on_node)):
                 ranks[_uid(pod)] += (len(pods) - index) * weight
     return ranks
 
