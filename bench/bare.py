@@ -24,10 +24,11 @@ import orjson
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
+from apiserver.api.httpstream import Upgraded
 from apiserver.component_base.process import run, spare_collector
 from apiserver.config import Config
 from apiserver.endpoints.bodies import read
-from apiserver.endpoints.http_response import Answer, Reply, Upgraded
+from apiserver.endpoints.http_response import Answer, Reply
 from apiserver.listening import listening
 
 AUDIT_ID = "00000000-0000-0000-0000-000000000000"

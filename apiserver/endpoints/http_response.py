@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 from aiohttp import web
 
+from apiserver.api.httpstream import Upgraded
 from apiserver.endpoints.negotiation import JSON
 
 LARGE = 256 * 1024
@@ -78,20 +79,6 @@ class Answer:
             more += "Connection: keep-alive\r\n"
         head = f"{fixed}Audit-Id: {_one_line(self.audit_id)}\r\nDate: {_date(int(time.time()))}\r\n{length}{more}\r\n"
         return head.encode("utf-8", "replace")
-
-
-class Upgraded:
-    """The response of a handler that has upgraded its connection: nothing more is sent, nor is the connection kept."""
-
-    status = 101
-    keep_alive = False
-    body_length = 0
-
-    async def prepare(self, request: web.BaseRequest) -> None:
-        """Send nothing."""
-
-    async def write_eof(self) -> None:
-        """Send nothing."""
 
 
 Reply = Answer | Upgraded | web.StreamResponse

@@ -18,8 +18,9 @@ from yarl import URL
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
+from apiserver.api.httpstream import Upgraded, is_upgrade_request
 from apiserver.endpoints.handlers import RequestContext
-from apiserver.endpoints.http_response import Answer, Reply, Upgraded
+from apiserver.endpoints.http_response import Answer, Reply
 from apiserver.endpoints.relay import Backend, Relay
 from apiserver.endpoints.responses import response
 from apiserver.registry.subresources import Location
@@ -136,7 +137,7 @@ class Kubelets:
 
     async def _upgraded(self, context: RequestContext, location: Location) -> Reply:
         request = context.request
-        if "upgrade" not in request.headers.get("Connection", "").lower():
+        if not is_upgrade_request(request.headers):
             raise errors.bad_request("Upgrade request required")
         backend = await self._dial(location)
         try:

@@ -8,6 +8,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from apiserver.api import errors
+from apiserver.api.httpstream import is_upgrade_request
 from apiserver.endpoints import params
 from apiserver.endpoints.handlers import RequestContext
 from apiserver.endpoints.negotiation import JSON
@@ -94,7 +95,7 @@ class Watches:
         gvr = (resource.group, resource.version, resource.plural)
         event_counts = self._metrics.watch_events
         event_counts.setdefault(gvr, 0)
-        if _wants_websocket(context.request):
+        if is_upgrade_request(context.request.headers, "websocket"):
             socket = await _upgrade(context.request)
             async with _close_with_client(socket, stream):
                 async for data in stream.frames():
@@ -112,11 +113,6 @@ class Watches:
             await answer.write(data)
         await answer.write_eof()
         return answer
-
-
-def _wants_websocket(request: web.BaseRequest) -> bool:
-    headers = request.headers
-    return headers.get("Upgrade", "").lower() == "websocket" and "upgrade" in headers.get("Connection", "").lower()
 
 
 async def _upgrade(request: web.BaseRequest) -> web.WebSocketResponse:

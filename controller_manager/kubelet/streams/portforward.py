@@ -13,7 +13,7 @@ from controller_manager.kubelet.streams.pods import ContainerEndedError, Pods
 from controller_manager.kubelet.streams.ports import NobodyListensError, check_port, serve_port
 from controller_manager.kubelet.streams.sessions import OptionsError
 from controller_manager.kubelet.streams.spdy_sessions import SPDY, negotiated, speaking_spdy
-from controller_manager.kubelet.streams.websockets import LONGEST_MESSAGE, Channels
+from controller_manager.kubelet.streams.websockets import Channels, open_websocket
 
 PROTOCOL = "portforward.k8s.io"
 TUNNEL = f"{SPDY}+{PROTOCOL}"
@@ -143,8 +143,7 @@ async def over_spdy(request: web.BaseRequest, forwarding: Forwarding) -> None:
 
 async def over_tunnel(request: web.BaseRequest, forwarding: Forwarding) -> web.StreamResponse:
     """Serve on a WebSocket that replaces the request."""
-    socket = web.WebSocketResponse(protocols=(TUNNEL,), compress=False, max_msg_size=LONGEST_MESSAGE)
-    await socket.prepare(request)
+    socket = await open_websocket(request, (TUNNEL,))
     await forwarding.run(Tunnel(socket))
     await socket.close()
     return socket
@@ -194,8 +193,7 @@ class _Channel:
 
 async def over_channels(request: web.BaseRequest, pods: Pods, *, pod: Obj, ports: list[int]) -> web.StreamResponse:
     """Serve on a WebSocket with two channels for each port, data and errors; both begin with the port's number."""
-    socket = web.WebSocketResponse(protocols=CHANNELS, compress=False, max_msg_size=LONGEST_MESSAGE)
-    await socket.prepare(request)
+    socket = await open_websocket(request, CHANNELS)
     channels = Channels(socket)
     served = [_Channel(2 * index, port) for index, port in enumerate(ports)]
     with suppress(ContainerEndedError, ConnectionError):

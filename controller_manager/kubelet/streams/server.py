@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from apiserver.api.httpstream import Upgraded, is_upgrade_request
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.runs import NoLogError, container_of, running
 from controller_manager.kubelet.streams import portforward, spdy_sessions, websockets
@@ -20,7 +21,6 @@ from controller_manager.kubelet.streams.remotecommand import Perform, RunningCon
 from controller_manager.kubelet.streams.sessions import Options, OptionsError, Serve, Session
 from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.kubelet.streams.spdy_sessions import SPDY, HandshakeError
-from controller_manager.kubelet.streams.upgrade import Upgraded, wants_upgrade
 from controller_manager.kubelet.streams.websockets import WEBSOCKET, offered
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.clock import Clock
@@ -177,10 +177,10 @@ class Kubelets:
     async def forward(self, request: web.BaseRequest, pod: Obj, _: str) -> Answer:
         """Forward connections to ports of a pod."""
         forwarding = Forwarding(self._pods, pod)
-        if wants_upgrade(request, SPDY):
+        if is_upgrade_request(request.headers, SPDY):
             await portforward.over_spdy(request, forwarding)
             return Upgraded()
-        if not wants_upgrade(request, WEBSOCKET):
+        if not is_upgrade_request(request.headers, WEBSOCKET):
             raise Refusal(400, "Upgrade request required")
         if portforward.TUNNEL in offered(request):
             return await portforward.over_tunnel(request, forwarding)
@@ -196,10 +196,10 @@ class Kubelets:
 
 async def _over(request: web.BaseRequest, options: Options, serve: Serve) -> Answer:
     """Serve a remote command over the protocol that the client requests."""
-    if wants_upgrade(request, SPDY):
+    if is_upgrade_request(request.headers, SPDY):
         await spdy_sessions.over_spdy(request, options, serve)
         return Upgraded()
-    if not wants_upgrade(request, WEBSOCKET):
+    if not is_upgrade_request(request.headers, WEBSOCKET):
         raise Refusal(400, "Upgrade request required")
     _check_offered(request, websockets.PROTOCOLS)
     return await websockets.over_websocket(request, options, serve)

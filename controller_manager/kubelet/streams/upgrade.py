@@ -46,26 +46,6 @@ class _UpgradedReader(asyncio.StreamReaderProtocol):
         self._before.connection_lost(exc)
 
 
-class Upgraded:
-    """The response of a handler that has taken its connection over: nothing to send, no connection to keep."""
-
-    status = 101
-    keep_alive = False
-    body_length = 0
-
-    async def prepare(self, request: web.BaseRequest) -> None:
-        """Send nothing."""
-
-    async def write_eof(self) -> None:
-        """Send nothing."""
-
-
-def wants_upgrade(request: web.BaseRequest, to: str) -> bool:
-    """Return True if a client wants to change its connection to a protocol: "websocket", "SPDY/3.1"."""
-    headers = request.headers
-    return "upgrade" in headers.get("Connection", "").lower() and headers.get("Upgrade", "").lower() == to.lower()
-
-
 @asynccontextmanager
 async def taken_over(request: web.BaseRequest, headers: Mapping[str, str]) -> AsyncIterator[Raw]:
     """Take over the connection of a request, after the answer that changes its protocol; close it at the end.

@@ -6,6 +6,7 @@ The first five channels are stdin, stdout, stderr, errors and the terminal's siz
 import asyncio
 import binascii
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from contextlib import suppress
 
 from aiohttp import WSMsgType, web
@@ -113,14 +114,24 @@ class WebSocketSession:
                 self._stdin.end()
 
 
+async def open_websocket(request: web.BaseRequest, protocols: Sequence[str]) -> web.WebSocketResponse:
+    """Upgrade the connection of a request to a WebSocket with one of these protocols.
+
+    Raises:
+        web.HTTPException: the request is not a WebSocket handshake.
+    """
+    socket = web.WebSocketResponse(protocols=protocols, compress=False, max_msg_size=LONGEST_MESSAGE)
+    await socket.prepare(request)
+    return socket
+
+
 async def over_websocket(request: web.BaseRequest, options: Options, serve: Serve) -> web.StreamResponse:
     """Serve a remote command on a socket that replaces the request; it ends with the client.
 
     Raises:
         web.HTTPException: the request is not a WebSocket handshake.
     """
-    socket = web.WebSocketResponse(protocols=PROTOCOLS, compress=False, max_msg_size=LONGEST_MESSAGE)
-    await socket.prepare(request)
+    socket = await open_websocket(request, PROTOCOLS)
     channels = Channels(socket)
     session = WebSocketSession(channels, options)
     first = STDOUT if options.stdout else STDERR if options.stderr else ERROR
