@@ -6,12 +6,12 @@ The checks that Kubernetes adds to every checked expression (cel-go's cel/valida
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from apiserver.api.golang.regexp import compile_regexp
 from apiserver.cel.ast import Call, Expr, ListLiteral, Literal, MapLiteral, parts
 from apiserver.cel.checker import Checked
 from apiserver.cel.errors import Issues
 from apiserver.cel.format_literals import format_issues
 from apiserver.cel.functions.durations import of_seconds, parse_duration, strict_timestamp
-from apiserver.cel.regexes import pattern_error
 from apiserver.cel.types import CelType, unwrapped
 from apiserver.cel.values import EvaluationError
 
@@ -33,7 +33,10 @@ def _is_timestamp(value: Any) -> bool:
 
 
 def _is_pattern(value: Any) -> bool:
-    return not isinstance(value, str) or not pattern_error(value)
+    try:
+        return not isinstance(value, str) or bool(compile_regexp(value))
+    except ValueError:
+        return False
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {

@@ -11,8 +11,8 @@ from functools import partial
 from math import ceil
 from typing import Any
 
+from apiserver.api.golang.regexp import compile_regexp
 from apiserver.cel.limits import MOST_IN_RANGE
-from apiserver.cel.patterns import searcher
 from apiserver.cel.signatures import Overload
 from apiserver.cel.values import Entries, Items, Optional, is_list, items_of, size, weight
 
@@ -28,8 +28,10 @@ OF_ERRORS = 1
 _LARGE = 1024
 """The size up to which values cost what upstream charges."""
 
-_LARGE_PATTERN = 64
-_READ_CHARACTER, _READ_PART = 20, 4
+_READ_CHARACTER, _READ_INSTRUCTION = 20, 4
+"""The cost of reading a pattern, by its length and by the instructions that it becomes."""
+_STEPS = 100
+"""The steps of a search, at most one for each instruction and character, that cost one unit."""
 
 _PRINTED = 4
 """How much longer it takes to print a part than to compare it."""
@@ -117,16 +119,16 @@ def pattern(text: Any, regex: Any) -> int:
 
 
 def _reading(text: str, regex: str) -> int:
-    """Return the cost of parsing a pattern, if high: for a new pattern, and for RE2, which parses it for each text."""
-    misses = searcher.cache_info().misses
+    """Return the cost of reading a pattern, if it is new, and of a search for a large one."""
+    misses = compile_regexp.cache_info().misses
     try:
-        compiled = searcher(regex)
+        size = compile_regexp(regex).size
     except ValueError:  # the search will report it
         return _READ_CHARACTER * len(regex)
-    by_re2 = len(text) > compiled.longest and compiled.weight > _LARGE_PATTERN
-    if searcher.cache_info().misses == misses:
-        return _READ_PART * compiled.weight * by_re2
-    return _READ_CHARACTER * len(regex) + 4 * _READ_PART * compiled.weight
+    search = len(text) * size // _STEPS if size > _LARGE else 0
+    if compile_regexp.cache_info().misses == misses:
+        return search
+    return search + _READ_CHARACTER * len(regex) + _READ_INSTRUCTION * size
 
 
 def _all_matches(text: Any, regex: Any, _count: int = -1) -> int:

@@ -40,15 +40,11 @@ def test_a_pattern_of_large_classes_is_refused_in_time(mistakes):
 
 
 @pytest.mark.parametrize(
-    ("text", "pattern", "least"),
-    [
-        ("abcabc", r"(a*)*(\p{L}*)*x", 5_000),
-        ("abcabc", "(a*)*([a-z]{1,500}x){0,2}x", 2_000),
-        ("abcabc", "(a*)*" + "[a-z]{1,500}" * 20 + "x", 20_000),
-    ],
+    ("pattern", "least"),
+    [("(.{1,1000})*x", 100_000), ("[a-z]{1,500}" * 20 + "x", 100_000), (r"(a*)*(\p{L}*)*x", 10_000)],
 )
-def test_a_pattern_that_is_read_for_each_text_costs_what_that_takes(cost, text, pattern, least):
-    rule = f"'{text}'.matches(r'{pattern}')"
+def test_searches_for_a_large_pattern_cost_what_they_may_take(cost, pattern, least):
+    rule = f"'{'abc' * 500}'.matches(r'{pattern}')"
     cost(rule)
     assert cost(rule) > least
 

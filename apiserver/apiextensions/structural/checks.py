@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from apiserver.api.formats import format_of, known_format
+from apiserver.api.golang.regexp import compile_regexp
 from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import (
     INT_OR_STRING,
@@ -21,7 +22,6 @@ from apiserver.api.schema.keywords import (
 from apiserver.apiextensions.structural.equality import is_one_of, key_of
 from apiserver.apiextensions.structural.numbers import float_bounds, in_go, int_bounds, number_errors
 from apiserver.apiextensions.structural.types import types_of, unfit
-from apiserver.cel.patterns import matcher
 
 Check = Callable[[Any], bool]
 Look = Check | type
@@ -130,7 +130,7 @@ def _of_text(schema: Obj, form: str, minor: int) -> Iterator[Check]:
         yield lambda value: len(value) >= shortest
     if pattern:
         try:
-            yield matcher(pattern)
+            yield compile_regexp(pattern).matches
         except ValueError:  # a stored definition may have an invalid pattern
             yield _never
     if form and (is_format := known_format(form, minor)):

@@ -7,6 +7,7 @@ check refused (apiserver.apiextensions.structural.checks).
 from typing import Any
 
 from apiserver.api.formats import format_of, known_format
+from apiserver.api.golang.regexp import compile_regexp
 from apiserver.api.meta import Obj
 from apiserver.api.schema import quoted
 from apiserver.api.schema.keywords import at, child, has_values, items, properties, takes_null, values
@@ -15,7 +16,6 @@ from apiserver.apiextensions.structural.numbers import in_go, number_errors
 from apiserver.apiextensions.structural.ratcheting import Pair
 from apiserver.apiextensions.structural.results import Findings
 from apiserver.apiextensions.structural.types import Unfit, types_of, unfit
-from apiserver.cel.patterns import matcher
 
 _TYPE_META = frozenset({"apiVersion", "kind"})
 
@@ -184,6 +184,6 @@ def _best(failed: list[Findings]) -> Findings:
 def _unmatched(pattern: str, value: str) -> str:
     """Return what the error says of a pattern that a text does not match; "" if it matches."""
     try:
-        return "" if matcher(pattern)(value) else pattern
+        return "" if compile_regexp(pattern).matches(value) else pattern
     except ValueError as error:
         return f"{pattern}, but pattern is invalid: {error}"

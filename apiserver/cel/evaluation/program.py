@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apiserver.api.golang.regexp import compile_regexp
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Literal, MapLiteral, Select
 from apiserver.cel.checker import Checked
 from apiserver.cel.declarations import TYPES
 from apiserver.cel.evaluation import loops, nodes
 from apiserver.cel.evaluation.calls import call
 from apiserver.cel.evaluation.frames import Frame, Step
-from apiserver.cel.patterns import searcher
 from apiserver.cel.types import CelType
 from apiserver.cel.values import CostExceededError, EvaluationError, TypeValue, Uint
 
@@ -171,7 +171,7 @@ class _Planner:
 
     def _check_pattern(self, pattern: str) -> None:
         try:
-            searcher(pattern)
+            compile_regexp(pattern)
         except ValueError as error:
             raise EvaluationError(str(error)) from None
 

@@ -1,6 +1,13 @@
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from patience import some_work
 
 from apiserver.api.golang.regexp import compile_regexp
+
+SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 
 
 @pytest.mark.parametrize(
@@ -29,7 +36,7 @@ from apiserver.api.golang.regexp import compile_regexp
         ("^a{01}$", "a{01}", "a"),
         (r"^\.\-\_\{$", ".-_{", "a-_{"),
         (r"^\x41\x{1F600}\101\n$", "A\U0001f600A\n", "AAA"),
-        (r"^\Qa.b\E+$", "a.ba.b", "aab"),
+        (r"^\Qa.b\E+$", "a.bb", "a.ba.b"),  # what is repeated is the last character
         ("^(?P<n>a)(?<m>b)(?:c)$", "abc", "ab"),
         ("^[]a]+$", "]a", "b"),
         ("^[^]a]$", "b", "]"),
@@ -49,12 +56,21 @@ from apiserver.api.golang.regexp import compile_regexp
         ("^(a*)*$", "aaa", "b"),
         ("^*a", "a", "b"),
         ("(|a)b", "b", "a"),
+        ("^[^a]*$", "b" * 70_000, "a"),
+        (SUBDOMAIN, "a.b", "a..b"),
+        (SUBDOMAIN, "a" * 30 + ".b", "a" * 30 + "..b"),
+        (r"^(é+)+\.$", "é" * 5 + ".", "é"),
+        ("^(a+)+$", "a", "\ud800"),
+        (r"^\Qa\C\E\\C[\\C]$", r"a\C\CC", "a"),
+        (r"^(?:\pL{25}){10}$", "é" * 250, "é" * 249),
+        ("^((a|(b)))[(](?:(?:c))$", "b(c", "c"),
+        (r"\B", "", None),
     ],
 )
 def test_a_pattern_matches_what_it_matches_in_go(pattern, matching, other):
     compiled = compile_regexp(pattern)
-    assert compiled.search(matching)
-    assert other is None or not compiled.search(other)
+    assert compiled.matches(matching)
+    assert other is None or not compiled.matches(other)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +79,8 @@ def test_a_pattern_matches_what_it_matches_in_go(pattern, matching, other):
         ("+", "missing argument to repetition operator: `+`"),
         ("a|*?b", "missing argument to repetition operator: `*?`"),
         ("(?i)*", "missing argument to repetition operator: `*`"),
-        ("a**", "invalid repeat operator: `**`"),
-        ("a*?+", "invalid repeat operator: `*?+`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a*?+", "invalid nested repetition operator: `*?+`"),
         ("a{1001}", "invalid repeat count: `{1001}`"),
         ("a{2,1}", "invalid repeat count: `{2,1}`"),
         ("((a{100}){100}){100}", "invalid repeat count: `{100}`"),
@@ -86,7 +102,29 @@ def test_a_pattern_matches_what_it_matches_in_go(pattern, matching, other):
         (r"\y", r"invalid escape sequence: `\y`"),
         (r"\Z", r"invalid escape sequence: `\Z`"),
         (r"\xg1", r"invalid escape sequence: `\xg1`"),
-        (r"\x{110000}", r"invalid escape sequence: `\x{110000}`"),
+        (r"\x{110000}", r"invalid escape sequence: `\x{110000`"),
+        (r"\x{}", r"invalid escape sequence: `\x{}`"),
+        (r"\x1", r"invalid escape sequence: `\x1`"),
+        (r"\C", r"invalid escape sequence: `\C`"),
+        (r"(\C\Z", r"invalid escape sequence: `\C`"),
+        (r"a\\\Ca", r"invalid escape sequence: `\C`"),
+        ("a{1001}?", "invalid repeat count: `{1001}`"),
+        ("a{1001,}", "invalid repeat count: `{1001,}`"),
+        ("a{1,1001}", "invalid repeat count: `{1,1001}`"),
+        ("a*{3,1}?", "invalid repeat count: `{3,1}`"),
+        ("a{123456789}", "invalid repeat count: `{123456789}`"),
+        ("a{1,123456789}", "invalid repeat count: `{1,123456789}`"),
+        ("(a{1000}){1000}?", "invalid repeat count: `{1000}?`"),
+        ("a{1,3}{2}", "invalid nested repetition operator: `{1,3}{2}`"),
+        ("[{1001}", "missing closing ]: `[{1001}`"),
+        (r"\Q\E*", "missing argument to repetition operator: `*`"),
+        ("(?i", "invalid or unsupported Perl syntax: `(?i`"),
+        ("(?P<n", "invalid named capture: `(?P<n`"),
+        ("x(?<=a>b)", "invalid named capture: `(?<=a>`"),
+        ("(?<!a)", "invalid named capture: `(?<!a)`"),
+        ("(?P<a>b)(?P<é>a)", "invalid named capture: `(?P<é>`"),
+        ("(?<é>a)", "invalid named capture: `(?<é>`"),
+        (r"\pé", r"invalid character class range: `\pé`"),
         ("a\\", "trailing backslash at end of expression: ``"),
     ],
 )
@@ -96,6 +134,75 @@ def test_what_go_refuses_is_refused_in_its_words(pattern, message):
     assert str(caught.value) == f"error parsing regexp: {message}"
 
 
-def test_a_pattern_that_nests_too_deeply_is_refused():
+@pytest.mark.parametrize("depth", [1001, 100_000])
+def test_a_pattern_that_nests_too_deeply_is_refused(depth):
     with pytest.raises(ValueError, match="expression nests too deeply"):
-        compile_regexp("(" * 2000 + ")" * 2000)
+        compile_regexp("(" * depth + ")" * depth)
+    compile_regexp("(" * 1000 + ")" * 1000 + "()" + "[(]" * 1000)
+
+
+@pytest.mark.parametrize("pattern", [r"\pL" * 600_000, "(ab?){0,1000}" * 200_000, r"(\pL{500}\PN{500})" * 500])
+def test_a_pattern_that_expands_to_too_much_is_refused_in_time(pattern):
+    with some_work(), pytest.raises(ValueError, match="error parsing regexp: expression too large: ") as caught:
+        compile_regexp(pattern)
+    assert str(caught.value).endswith(f"{pattern}`")
+
+
+NASTY = [
+    ("^(a+)+$", "a" * 40 + "!", False),
+    ("(x+x+)+y", "x" * 40, False),
+    ("^(.*,)*$", "a," * 30 + "a", False),
+    ("^(a|aa)+$", "a" * 60 + "!", False),
+    ("^(a?){40}a{40}$", "a" * 40, True),
+    ("^" + "a?" * 40 + "a" * 40 + "$", "a" * 40, True),
+    ("^(a{1,20}){1,20}$", "a" * 399 + "!", False),
+    ("[a-z]+1", "a" * 200_000, False),
+    ("a.*b.*c.*d.*e.*f$", "abcde" * 2000, False),
+    (SUBDOMAIN, "a-" * 100_000, False),
+    (SUBDOMAIN, "a.b-c." * 30_000 + "d", True),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "matches"), NASTY, ids=[pattern[:40] for pattern, _, _ in NASTY])
+def test_no_pattern_takes_for_ever(pattern, text, matches):
+    compiled = compile_regexp(pattern)
+    with some_work():
+        assert compiled.matches(text) is matches
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("a*", "baaac", ["", "aaa", ""]),
+        ("a*", "éaé", ["", "a", ""]),
+        ("a|b", "abc", ["a", "b"]),
+        ("^a", "aa", ["a"]),
+        ("(é)(b)?", "éb-é", ["éb", "é"]),
+        ("x", "abc", []),
+    ],
+)
+def test_matches_are_those_of_go(pattern, text, matches):
+    compiled = compile_regexp(pattern)
+    assert list(compiled.find_all(text)) == matches
+    assert compiled.find(text) == (matches or [""])[0]
+
+
+ATOMS = st.sampled_from(("a", "b", "[ab]", "[^a]", ".", r"\.", "-", "(?:a|b)", "(a|ab)", "^", "$", r"\b", ""))
+PATTERNS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4).map("".join),
+        st.tuples(inner, st.sampled_from(("*", "+", "?", "{2}", "{1,3}", "*?"))).map(
+            lambda both: f"({both[0]}){both[1]}"
+        ),
+        st.tuples(inner, inner).map(lambda both: f"({both[0]}|{both[1]})"),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(pattern=PATTERNS, text=st.text("ab.-\n", max_size=12))
+def test_what_both_languages_have_matches_as_in_python(pattern, text):
+    of_python = re.compile(pattern.replace("$", r"\Z"), re.ASCII)
+    assert compile_regexp(pattern).matches(text) is (of_python.search(text) is not None), (pattern, text)

@@ -54,6 +54,7 @@ _PRELOADED = [
     "looptime",
     "orjson",
     "prometheus_client",
+    "re2",
     "pytest_asyncio.plugin",
     "pytest_aiohttp.plugin",
     "sortedcontainers",
