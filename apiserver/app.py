@@ -42,14 +42,14 @@ from apiserver.registry import unsupported
 from apiserver.registry.admission import Chain, Plugin
 from apiserver.registry.bootstrap import ServerLocation, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
-from apiserver.registry.context import Attach, Codecs, Registry
+from apiserver.registry.context import Codecs, ComputeIndexAttrs, Registry
 from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.serviceip import transaction
-from apiserver.registry.serviceip.allocator import ServiceAddresses
-from apiserver.registry.serviceip.reservations import ServiceClaims
+from apiserver.registry.serviceip.allocator import ServiceAllocator
+from apiserver.registry.serviceip.reservations import ReservationStore
 from apiserver.registry.storage import ROOT, Storage, key_of
 from apiserver.release import Release, load_release
-from etcd.access import Access, Credentials, KeyPrefix
+from etcd.access import ClusterConfig, Credentials, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Store, StoreError, Unreachable
 
@@ -92,9 +92,9 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     """
     clock, ids = clock or SystemClock(), ids or RandomIds()
     release = load_release(config.version)
-    table = ResourceTable(unsupported.bound(release.rows) if config.warn_unsupported else release.rows)
+    table = ResourceTable(unsupported.notices_by_kind(release.rows) if config.warn_unsupported else release.rows)
     customs = CustomKinds(table)
-    store = await _open(config, Attach(table, customs))
+    store = await _open(config, ComputeIndexAttrs(table, customs))
     try:
         guard = _guard(config, store, table, clock)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
@@ -118,7 +118,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
             limits=config.limits,
         )
         for part in (server, watches, renderer):
-            registry.customs.listen(part.invalidate)
+            registry.customs.on_change(part.invalidate)
         stops = (watches.stop, kubelets.stop)
         async with (
             background_tasks(config, registry, crd_controller.run),
@@ -130,7 +130,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         await store.close()
 
 
-def etcd_access(etcd: EtcdAccess) -> Access:
+def etcd_access(etcd: EtcdAccess) -> ClusterConfig:
     """Return the store's settings for an etcd cluster, all but its members; keys are those of kube-apiserver.
 
     Raises:
@@ -141,14 +141,14 @@ def etcd_access(etcd: EtcdAccess) -> Access:
         password = etcd.password_file.read_text().rstrip("\n") if etcd.password_file else ""
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--etcd-password-file: {error}") from error
-    return Access(
+    return ClusterConfig(
         credentials=Credentials(authority, certificate, key, etcd.user, password),
         key_prefix=KeyPrefix(ROOT, f"{etcd.prefix}/"),
         compaction=etcd.compaction,
     )
 
 
-async def _open(config: Config, attach: Attach) -> Store:
+async def _open(config: Config, attach: ComputeIndexAttrs) -> Store:
     try:
         return await open_store(config.store, attach=attach, access=etcd_access(config.etcd))
     except Unreachable as error:
@@ -163,7 +163,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
     config: Config, store: Store, customs: CustomKinds, *, guard: Guard, release: Release, clock: Clock, ids: Ids
 ) -> Registry:
     ranges = config.service_cluster_ip_range.split(",")
-    addresses = ServiceAddresses(ranges, config.service_node_port_range, choose=Random().randrange)  # noqa: S311 - no secrets
+    addresses = ServiceAllocator(ranges, config.service_node_port_range, choose=Random().randrange)  # noqa: S311 - no secrets
     registry = Registry(
         storage=Storage(store),
         table=customs.table,
@@ -175,14 +175,14 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         ids=ids,
         timestamps=Timestamps(clock),
         security=guard,
-        addresses=addresses,
-        claims=ServiceClaims(store, addresses) if store.is_shared else None,
+        service_allocator=addresses,
+        reservations=ReservationStore(store, addresses) if store.is_shared else None,
         event_ttl=config.event_ttl,
         customs=customs,
         codecs=Codecs(customs),
     )
-    customs.listen(registry.codecs.forget)
-    transaction.load(registry)
+    customs.on_change(registry.codecs.invalidate)
+    transaction.load_allocations(registry)
     return registry
 
 
@@ -231,7 +231,7 @@ def _pages(config: Config, registry: Registry, release: Release, guard: Guard, m
     discovery = Discovery(table, minor=release.minor, address=address, other_paths=PAGES, verbs=customs.verbs)
     openapi = OpenAPI(table, release.definitions, minor=release.minor, customs=lambda: _published(registry, release))
     for part in (discovery, openapi):
-        customs.listen(part.invalidate)
+        customs.on_change(part.invalidate)
     return Pages(
         discovery,
         openapi,

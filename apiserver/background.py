@@ -22,10 +22,10 @@ async def background_tasks(
 ) -> AsyncIterator[None]:
     """Run the server's background tasks, and `more` of them, for as long as the context lasts."""
     runs = [*more]
-    if not registry.storage.store.expires:
+    if not registry.storage.store.supports_ttl:
         runs.append(EventSweeper(registry, config.event_ttl).run)
-    if registry.claims is not None:
-        runs.append(registry.claims.run)
+    if registry.reservations is not None:
+        runs.append(registry.reservations.run)
     if config.empties_namespaces:
         runs.append(NamespaceDeleter(registry).run)
     # no TaskGroup: it would wrap any exception of the context in a group

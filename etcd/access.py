@@ -8,7 +8,7 @@ from typing import Final
 
 from etcd.store import StoreError
 
-ALL: Final = b64encode(b"\0").decode()
+ALL_KEYS: Final = b64encode(b"\0").decode()
 """All keys, as a request writes it: both as the first key and as the end of the range."""
 
 
@@ -22,25 +22,25 @@ class Credentials:
         user, password: of etcd's own authentication, "" for none.
     """
 
-    authority: str = ""
-    certificate: str = ""
-    key: str = ""
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
     user: str = ""
     password: str = field(default="", repr=False)
 
-    def context(self) -> ssl.SSLContext:
+    def ssl_context(self) -> ssl.SSLContext:
         """Return the TLS context for connections to the members.
 
         Raises:
             StoreError: a file cannot be used.
         """
         try:
-            context = ssl.create_default_context(cafile=self.authority or None)
-            if self.certificate:
-                context.load_cert_chain(self.certificate, self.key or None)
+            context = ssl.create_default_context(cafile=self.ca_file or None)
+            if self.cert_file:
+                context.load_cert_chain(self.cert_file, self.key_file or None)
         except OSError as error:  # TLS errors are OSErrors too
-            files = ", ".join(filter(None, (self.authority, self.certificate, self.key)))
-            reason = str(error) if self.key or not self.certificate else "there is no key in it, and none is named"
+            files = ", ".join(filter(None, (self.ca_file, self.cert_file, self.key_file)))
+            reason = str(error) if self.key_file or not self.cert_file else "there is no key in it, and none is named"
             raise StoreError(f"the certificates for etcd ({files}) cannot be used: {reason}") from error
         return context
 
@@ -54,29 +54,35 @@ class KeyPrefix:
         outside: the prefix that replaces it in the cluster.
     """
 
-    inside: str = ""
-    outside: str = ""
+    store_prefix: str = ""
+    cluster_prefix: str = ""
 
-    def encoded(self, key: str) -> str:
+    def encode(self, key: str) -> str:
         """Return a key as requests have it (base64)."""
-        return b64encode((self.outside + key.removeprefix(self.inside)).encode()).decode()
+        return b64encode((self.cluster_prefix + key.removeprefix(self.store_prefix)).encode()).decode()
 
-    def end(self, prefix: str = "") -> str:
+    def range_end(self, prefix: str = "") -> str:
         """Return the end of the range of all keys, or of those with a prefix."""
-        cluster_prefix = (self.outside + prefix.removeprefix(self.inside)).encode()
-        return b64encode(cluster_prefix[:-1] + bytes((cluster_prefix[-1] + 1,))).decode() if cluster_prefix else ALL
+        cluster_prefix = (self.cluster_prefix + prefix.removeprefix(self.store_prefix)).encode()
+        return (
+            b64encode(cluster_prefix[:-1] + bytes((cluster_prefix[-1] + 1,))).decode() if cluster_prefix else ALL_KEYS
+        )
 
-    def decoded(self, key: str) -> str | None:
+    def decode(self, key: str) -> str | None:
         """Return a key as the store's users name it; None if it lies outside the prefix or is not UTF-8."""
         try:
             cluster_key = b64decode(key).decode()
         except UnicodeDecodeError:
             return None
-        return self.inside + cluster_key.removeprefix(self.outside) if cluster_key.startswith(self.outside) else None
+        return (
+            self.store_prefix + cluster_key.removeprefix(self.cluster_prefix)
+            if cluster_key.startswith(self.cluster_prefix)
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClusterConfig:
     """The access to a cluster.
 
     Attributes:

@@ -7,29 +7,29 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from etcd.access import Access
-from etcd.compaction import Limits
+from etcd.access import ClusterConfig
+from etcd.compaction import CompactionLimits
 from etcd.durable import DurableStore
-from etcd.embedded import EmbeddedStore, Options
+from etcd.embedded import EmbeddedStore, StoreOptions
 from etcd.mvcc import Engine
 from etcd.sqlite import SqliteLog
 from etcd.store import Store, StoreError
 
-_FILE: Final = "store.db"
+_DEFAULT_FILE: Final = "store.db"
 """The database's file name if the URL names a directory."""
-_SUFFIXES: Final = {".db", ".sqlite", ".sqlite3"}
+_FILE_SUFFIXES: Final = {".db", ".sqlite", ".sqlite3"}
 """The suffixes by which a path that does not exist yet is taken for a file, not a directory."""
 
 
-def _nothing(_key: str, _value: bytes) -> None:
+def _no_index_attrs(_key: str, _value: bytes) -> None:
     return None
 
 
-async def _memory(_location: str, options: Options) -> Store:
+async def _open_memory(_location: str, options: StoreOptions) -> Store:
     return EmbeddedStore(Engine(), options)
 
 
-async def _sqlite(location: str, options: Options) -> Store:
+async def _open_sqlite(location: str, options: StoreOptions) -> Store:
     log = SqliteLog(database_of(location))
     try:
         return DurableStore(log, options)
@@ -41,18 +41,18 @@ async def _sqlite(location: str, options: Options) -> Store:
 def database_of(location: str) -> Path:
     """Return the database file that a sqlite URL names; `location` is what follows its "://"."""
     path = Path(location).expanduser()
-    return path if path.is_file() or (path.suffix in _SUFFIXES and not path.is_dir()) else path / _FILE
+    return path if path.is_file() or (path.suffix in _FILE_SUFFIXES and not path.is_dir()) else path / _DEFAULT_FILE
 
 
-async def _http(location: str, options: Options) -> Store:
-    return await _cluster(f"http://{location}", options)
+async def _open_http(location: str, options: StoreOptions) -> Store:
+    return await _open_cluster(f"http://{location}", options)
 
 
-async def _https(location: str, options: Options) -> Store:
-    return await _cluster(f"https://{location}", options)
+async def _open_https(location: str, options: StoreOptions) -> Store:
+    return await _open_cluster(f"https://{location}", options)
 
 
-async def _cluster(urls: str, options: Options) -> Store:
+async def _open_cluster(urls: str, options: StoreOptions) -> Store:
     from etcd.cluster_store import (
         open_cluster_store,
     )  # late: its client is slow to import, and other stores do not need it
@@ -82,11 +82,11 @@ def endpoints_of(urls: str) -> list[str]:
     return urls_of_members
 
 
-BACKENDS: Final[Mapping[str, Callable[[str, Options], Awaitable[Store]]]] = {
-    "memory": _memory,
-    "sqlite": _sqlite,
-    "http": _http,
-    "https": _https,
+BACKENDS: Final[Mapping[str, Callable[[str, StoreOptions], Awaitable[Store]]]] = {
+    "memory": _open_memory,
+    "sqlite": _open_sqlite,
+    "http": _open_http,
+    "https": _open_https,
 }
 """URL scheme → the function that opens a store, given what follows "://" verbatim (without unescaping)."""
 
@@ -94,11 +94,11 @@ BACKENDS: Final[Mapping[str, Callable[[str, Options], Awaitable[Store]]]] = {
 async def open_store(
     url: str,
     *,
-    attach: Callable[[str, bytes], Any] = _nothing,
+    attach: Callable[[str, bytes], Any] = _no_index_attrs,
     clock: Callable[[], float] = time.monotonic,
     compact_age: float = 300.0,
     compact_count: int = 100_000,
-    access: Access = Access(),  # noqa: B008 - it cannot be changed
+    access: ClusterConfig = ClusterConfig(),  # noqa: B008 - it cannot be changed
 ) -> Store:
     """Open the store that a URL names; it belongs to the running event loop.
 
@@ -120,5 +120,7 @@ async def open_store(
     backend = BACKENDS.get(scheme)
     if backend is None or not separator:
         raise StoreError(f"There is no store {url!r}: it begins with none of {', '.join(BACKENDS)} and '://'.")
-    options = Options(attach=attach, clock=clock, limits=Limits(age=compact_age, count=compact_count), access=access)
+    options = StoreOptions(
+        attach=attach, clock=clock, limits=CompactionLimits(age=compact_age, count=compact_count), access=access
+    )
     return await backend(location, options)

@@ -18,31 +18,31 @@ import orjson
 from etcd3.aio_client import AioClient
 from etcd3.baseclient import sem
 
-from etcd.access import Access
+from etcd.access import ClusterConfig
 from etcd.coalesce import SingleFlight
 from etcd.store import Compacted, Full, StoreError, TooLarge, Unavailable, Unreachable
 
-API: Final = "3.4.0"
+API_VERSION: Final = "3.4.0"
 """The release of etcd whose API is used; later releases have it too."""
-PATIENCE: Final = 5.0
+CALL_TIMEOUT: Final = 5.0
 """Seconds that one member may take to answer."""
-CONNECTIONS: Final = 64
+MAX_CALLS: Final = 64
 """The most calls under way at a time; further ones wait for a slot, which does not count as the member's time."""
 
-QUEUE: Final = 10.0
+SLOT_TIMEOUT: Final = 10.0
 """Seconds that a call may wait for a slot before it is sent."""
 
-_CONNECT: Final = 2.0
-_LARGE: Final = 1 << 20
+_CONNECT_TIMEOUT: Final = 2.0
+_CHUNKED_SIZE: Final = 1 << 20
 """Bytes from which on aiohttp wants to send a body in chunks."""
 _UNAVAILABLE: Final = 14
-_UNCLEAR: Final = {1, 2, 4, 13, _UNAVAILABLE}
+_MEMBER_FAILURES: Final = {1, 2, 4, 13, _UNAVAILABLE}
 """The gRPC codes of failures of the member itself: cancelled, unknown, deadline, internal, unavailable."""
-_NOT_DONE: Final = ("etcdserver: no leader", "etcdserver: too many requests", "not supported for learner")
+_NOT_STARTED: Final = ("etcdserver: no leader", "etcdserver: too many requests", "not supported for learner")
 """Messages of a member that has not begun the call; another member may carry it out."""
-_LOG_IN: Final = ("invalid auth token", "user name is empty", "revision of auth store is old")
+_LOGIN_REQUIRED: Final = ("invalid auth token", "user name is empty", "revision of auth store is old")
 """Messages that a (repeated) login cures (server/etcdserver/api/v3rpc/rpctypes/error.go)."""
-_LED: Final = {"Grpc-Metadata-hasleader": "true"}
+_REQUIRE_LEADER: Final = {"Grpc-Metadata-hasleader": "true"}
 """Makes a member that sees no leader refuse at once and end its watches; without it, it would stay silent."""
 
 Json = dict[str, Any]
@@ -54,15 +54,15 @@ class _Client(AioClient):  # type: ignore[misc]  # the library is not typed
     def __init__(self, endpoint: str, context: ssl.SSLContext | None) -> None:
         where = urlsplit(endpoint)
         host = f"[{where.hostname}]" if ":" in (where.hostname or "") else where.hostname
-        super().__init__(host=host, port=where.port, protocol=where.scheme, headers=_LED)
+        super().__init__(host=host, port=where.port, protocol=where.scheme, headers=_REQUIRE_LEADER)
         self._unused: aiohttp.ClientSession = self.session  # it cannot trust a CA without a client certificate
         connector = aiohttp.TCPConnector(limit=0, ssl=context or False)
-        timeout = aiohttp.ClientTimeout(total=PATIENCE, sock_connect=_CONNECT, ceil_threshold=math.inf)
+        timeout = aiohttp.ClientTimeout(total=CALL_TIMEOUT, sock_connect=_CONNECT_TIMEOUT, ceil_threshold=math.inf)
         self.session: aiohttp.ClientSession = aiohttp.ClientSession(connector=connector, timeout=timeout)
 
     def _retrieve_version(self) -> None:
-        self.server_version = self.cluster_version = API
-        self.server_version_sem = self.cluster_version_sem = sem.Version(API)
+        self.server_version = self.cluster_version = API_VERSION
+        self.server_version_sem = self.cluster_version_sem = sem.Version(API_VERSION)
 
     async def close(self) -> None:
         await self._unused.close()
@@ -78,32 +78,32 @@ class CallError(Exception):
         self.message = message
 
     @property
-    def is_own(self) -> bool:
+    def is_member_failure(self) -> bool:
         """True if the member failed, not the call, so that another member may do better."""
-        return self.code in _UNCLEAR or self.not_done
+        return self.code in _MEMBER_FAILURES or self.not_started
 
     @property
-    def not_done(self) -> bool:
+    def not_started(self) -> bool:
         """True if the call certainly did nothing."""
-        return any(phrase in self.message for phrase in _NOT_DONE)
+        return any(phrase in self.message for phrase in _NOT_STARTED)
 
     @property
-    def wants_login(self) -> bool:
+    def needs_login(self) -> bool:
         """True if logging in may cure the error."""
-        return any(phrase in self.message for phrase in _LOG_IN)
+        return any(phrase in self.message for phrase in _LOGIN_REQUIRED)
 
 
 class Cluster:
     """Calls the member that answered last, and the next one if that fails. Create it in a running event loop."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ClusterConfig) -> None:
         secure = any(endpoint.startswith("https:") for endpoint in access.endpoints)
-        context = access.credentials.context() if secure else None
+        context = access.credentials.ssl_context() if secure else None
         self.access = access
         self._clients = [_Client(endpoint, context) for endpoint in access.endpoints]
         self._current = 0
         self._login = SingleFlight(self._authenticate)
-        self._room = asyncio.Semaphore(CONNECTIONS)
+        self._slots = asyncio.Semaphore(MAX_CALLS)
         self._streams: dict[int, asyncio.Timeout] = {}
         self._closed = False
 
@@ -121,7 +121,7 @@ class Cluster:
             Unavailable: no member answers.
             StoreError: the call was refused.
         """
-        return await self._ask(method, request, can_repeat=True)
+        return await self._call(method, request, can_repeat=True)
 
     async def write(self, method: str, request: Json) -> Json:
         """Return the answer to a write, which is sent to one member only once.
@@ -132,51 +132,51 @@ class Cluster:
             Unavailable: no member answers; if `unknown`, the change may have been made.
             StoreError: the call was refused.
         """
-        return await self._ask(method, request, can_repeat=False)
+        return await self._call(method, request, can_repeat=False)
 
-    async def _ask(self, method: str, request: Json, *, can_repeat: bool) -> Json:
+    async def _call(self, method: str, request: Json, *, can_repeat: bool) -> Json:
         body, reasons, turns = orjson.dumps(request), list[str](), len(self._clients)
         while turns > 0:
             turns -= 1
             member = self._current
             endpoint = self.access.endpoints[member]
             try:
-                async with self._turn():
-                    return await self._answer(self._clients[member], method, body)
+                async with self._slot():
+                    return await self._call_member(self._clients[member], method, body)
             except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-                reason, was_sent = _words(error), False
+                reason, was_sent = _describe(error), False
             except (aiohttp.ClientError, TimeoutError) as error:
-                reason, was_sent = _words(error), True
+                reason, was_sent = _describe(error), True
                 if isinstance(error, aiohttp.ServerDisconnectedError) and not reasons:
                     turns += 1  # a connection that was kept open may be stale, though the member is well
             except CallError as error:
-                if not error.is_own:
-                    raise _refusal(error, endpoint) from error
-                reason, was_sent = error.message, not error.not_done
+                if not error.is_member_failure:
+                    raise _store_error(error, endpoint) from error
+                reason, was_sent = error.message, not error.not_started
             reasons.append(f"{endpoint}: {reason}")
-            self._pass_by(member)
+            self._switch_from(member)
             if was_sent and not can_repeat:
                 raise Unreachable(f"etcd may or may not have done it: {reasons[-1]}", unknown=True)
         raise Unreachable(f"no member of the etcd cluster answers ({'; '.join(dict.fromkeys(reasons))})")
 
     @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
+    async def _slot(self) -> AsyncIterator[None]:
         """Wait for one of the CONNECTIONS slots; raises Unreachable."""
         try:
-            async with asyncio.timeout(QUEUE if self._room.locked() else None):
-                await self._room.acquire()
+            async with asyncio.timeout(SLOT_TIMEOUT if self._slots.locked() else None):
+                await self._slots.acquire()
         except TimeoutError as error:
             raise Unreachable(
-                f"etcd is too slow: {CONNECTIONS} calls are under way, and more wait since {QUEUE:.0f} s"
+                f"etcd is too slow: {MAX_CALLS} calls are under way, and more wait since {SLOT_TIMEOUT:.0f} s"
             ) from error
         try:
             if self._closed:
                 raise Unavailable("the store is closed")
             yield
         finally:
-            self._room.release()
+            self._slots.release()
 
-    def _pass_by(self, member: int) -> None:
+    def _switch_from(self, member: int) -> None:
         """Switch to another member, unless another call has done so already; a stream from this member ends too."""
         if self._current == member:
             self._current = (member + 1) % len(self._clients)
@@ -184,20 +184,20 @@ class Cluster:
         if patience is not None:
             patience.reschedule(asyncio.get_running_loop().time())
 
-    async def _answer(self, client: _Client, method: str, body: bytes) -> Json:
+    async def _call_member(self, client: _Client, method: str, body: bytes) -> Json:
         try:
             return await self._post(client, method, body)
         except CallError as error:
-            if not self.access.credentials.user or not error.wants_login:
+            if not self.access.credentials.user or not error.needs_login:
                 raise
-        await self._login.done()
+        await self._login.do()
         return await self._post(client, method, body)
 
     async def _post(self, client: _Client, method: str, body: bytes) -> Json:
-        data = body if len(body) < _LARGE else BytesIO(body)
+        data = body if len(body) < _CHUNKED_SIZE else BytesIO(body)
         async with client.call_rpc(method, data, raw=True, timeout=client.session.timeout) as response:
             content = await response.read()
-        return _parsed(response.status, content)
+        return _parse_response(response.status, content)
 
     async def _authenticate(self) -> None:
         """Get a token from the current member; it is valid for all members."""
@@ -219,14 +219,14 @@ class Cluster:
         """
         member = self._current
         client, endpoint = self._clients[member], self.access.endpoints[member]
-        timeout = aiohttp.ClientTimeout(sock_connect=_CONNECT)
+        timeout = aiohttp.ClientTimeout(sock_connect=_CONNECT_TIMEOUT)
         try:
             async with asyncio.timeout(None) as patience:
                 self._streams[member] = patience
                 try:
                     async with client.call_rpc(method, orjson.dumps(request), raw=True, timeout=timeout) as response:
                         if response.status != 200:
-                            _parsed(response.status, await response.read())
+                            _parse_response(response.status, await response.read())
                         try:
                             yield _messages(response.content)
                         finally:
@@ -234,13 +234,13 @@ class Cluster:
                 finally:
                     self._streams.pop(member, None)
         except (aiohttp.ClientError, TimeoutError, CallError, ValueError) as error:
-            self._pass_by(member)
-            raise Unreachable(f"{endpoint}: {_words(error)}") from error
+            self._switch_from(member)
+            raise Unreachable(f"{endpoint}: {_describe(error)}") from error
 
     def switch_member(self) -> None:
         """End the open streams, so that the next ones come from another member."""
         for member in list(self._streams):
-            self._pass_by(member)
+            self._switch_from(member)
 
 
 def _abort(response: aiohttp.ClientResponse) -> None:
@@ -258,12 +258,12 @@ async def _messages(content: aiohttp.StreamReader) -> AsyncIterator[Json]:
         for line in lines:
             partial += line
             if partial:
-                yield _message(bytes(partial))
+                yield _parse_message(bytes(partial))
                 partial.clear()
         partial += last
 
 
-def _message(line: bytes) -> Json:
+def _parse_message(line: bytes) -> Json:
     """Return the message in a line of a stream; raises CallError if it is an error, or not a message of etcd."""
     match orjson.loads(line):
         case {"result": dict(message)}:
@@ -273,7 +273,7 @@ def _message(line: bytes) -> Json:
     raise CallError(_UNAVAILABLE, f"no etcd answers there, but other JSON: {line[:100]!r}")
 
 
-def _parsed(status: int, content: bytes) -> Json:
+def _parse_response(status: int, content: bytes) -> Json:
     try:
         answer: Json = orjson.loads(content)
     except orjson.JSONDecodeError as error:
@@ -287,31 +287,31 @@ def _parsed(status: int, content: bytes) -> Json:
     raise CallError(int(answer.get("code") or 2), str(message))
 
 
-_REFUSALS: Final[Mapping[str, type[StoreError]]] = {
+_ERRORS_BY_MESSAGE: Final[Mapping[str, type[StoreError]]] = {
     "mvcc: database space exceeded": Full,
     "request is too large": TooLarge,
 }
 
 
-_MORE: Final = {
+_EXPLANATIONS: Final = {
     "user name is empty": ": it wants a user and a password",
     "permission denied": ": the user has to be able to read all keys, and to write those of this server",
 }
 """Explanations that are appended to etcd's own messages."""
 
 
-def _refusal(error: CallError, endpoint: str) -> StoreError:
+def _store_error(error: CallError, endpoint: str) -> StoreError:
     """Return the StoreError for an answer that is an error; it keeps etcd's own message."""
     if "required revision has been compacted" in error.message:
         return Compacted(0)
-    for phrase, kind in _REFUSALS.items():
+    for phrase, kind in _ERRORS_BY_MESSAGE.items():
         if phrase in error.message:
             return kind()
-    explanation = next((explanation for phrase, explanation in _MORE.items() if phrase in error.message), "")
+    explanation = next((explanation for phrase, explanation in _EXPLANATIONS.items() if phrase in error.message), "")
     return StoreError(f"{endpoint}: {error.message}{explanation}")
 
 
-def _words(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     """Return a description of a connection error; some exceptions have an empty message."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
@@ -329,5 +329,5 @@ def _words(error: Exception) -> str:
         case aiohttp.ClientPayloadError():
             text = "the connection was closed in the middle of an answer"
         case _:
-            text = str(error) or f"no answer in {PATIENCE:.0f} s"
+            text = str(error) or f"no answer in {CALL_TIMEOUT:.0f} s"
     return text

@@ -10,15 +10,15 @@ from base64 import b64encode
 from collections.abc import Coroutine
 from typing import Any, Final
 
-from etcd.access import Access
+from etcd.access import ClusterConfig
 from etcd.cluster import Cluster, Json
-from etcd.coalesce import NextRun, look_at
+from etcd.coalesce import NextRun, retrieve_exception
 from etcd.compactor import Compactor
-from etcd.embedded import EmbeddedStore, Options
-from etcd.leases import Leases
+from etcd.embedded import EmbeddedStore, StoreOptions
+from etcd.leases import LeaseManager
 from etcd.mvcc import Engine
 from etcd.store import (
-    LARGEST,
+    MAX_VALUE_BYTES,
     MISSING,
     Compacted,
     Conflict,
@@ -35,23 +35,23 @@ from etcd.watch_cache import WatchCache
 
 log = logging.getLogger("etcd")
 
-CATCH_UP: Final = 5.0
+CATCH_UP_TIMEOUT: Final = 5.0
 """Seconds within which the watch must have reached the cluster's revision."""
-CLOSING: Final = 3.0
+CLOSE_TIMEOUT: Final = 3.0
 """Seconds that closing waits for writes under way; whether later ones are done is unknown."""
 
 
 class ClusterStore(EmbeddedStore):
     """The contract over a cluster; `open_cluster_store` makes it."""
 
-    def __init__(self, access: Access, options: Options) -> None:
+    def __init__(self, access: ClusterConfig, options: StoreOptions) -> None:
         engine = Engine()
         super().__init__(engine, options)
         self._key_prefix = access.key_prefix
         self._cluster = Cluster(access)
         self._watch_cache = WatchCache(self._cluster, access.key_prefix, options.attach, engine, self._apply)
         self._reads = NextRun(self._catch_up)
-        self._leases = Leases(self._cluster, options.clock)
+        self._leases = LeaseManager(self._cluster, options.clock)
         self._interval = access.compaction
         self._compactor: asyncio.Task[None] | None = None
         self._under_way: set[asyncio.Task[Any]] = set()
@@ -77,7 +77,7 @@ class ClusterStore(EmbeddedStore):
     async def sync_read(self) -> None:
         """The contract's `sync_read`; raises Unavailable where no member answers."""
         self._require_open()
-        await self._reads.done()
+        await self._reads.do()
 
     async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
         """The contract's `range_at`; the cluster also has snapshots from before this process began."""
@@ -98,8 +98,8 @@ class ClusterStore(EmbeddedStore):
         if revision <= self._engine.revision:
             return
         try:
-            async with asyncio.timeout(CATCH_UP):
-                await self._watch_cache.until(revision)
+            async with asyncio.timeout(CATCH_UP_TIMEOUT):
+                await self._watch_cache.wait_for(revision)
         except TimeoutError as error:
             message = f"the watch of etcd stands at revision {self._engine.revision}, not yet at {revision}"
             raise Unreachable(message) from error
@@ -107,7 +107,7 @@ class ClusterStore(EmbeddedStore):
     # -- writes
 
     @property
-    def expires(self) -> bool:
+    def supports_ttl(self) -> bool:
         """True: etcd's leases delete the keys."""
         return True
 
@@ -116,17 +116,17 @@ class ClusterStore(EmbeddedStore):
     ) -> KeyValue:
         """The contract's `put`."""
         self._require_open()
-        if len(value) + len(key) > LARGEST:
+        if len(value) + len(key) > MAX_VALUE_BYTES:
             raise TooLarge
         if index_attrs is MISSING:
             index_attrs = self._attach(key, value)
         cached = self._engine.get(key)
         created = cached.create_revision if cached is not None and expect == cached.mod_revision else 0
-        put: Json = {"key": self._key_prefix.encoded(key), "value": b64encode(value).decode()}
+        put: Json = {"key": self._key_prefix.encode(key), "value": b64encode(value).decode()}
         needs_previous = expect != 0 and not created
         if needs_previous:
             put["prev_kv"] = True
-        with self._watch_cache.writing(key, value, index_attrs):
+        with self._watch_cache.own_write(key, value, index_attrs):
             answer = await self._put(key, put, expect, ttl)
             revision = int(answer["header"]["revision"])
             if needs_previous:
@@ -136,7 +136,7 @@ class ClusterStore(EmbeddedStore):
         return KeyValue(key, value, created or revision, revision, index_attrs)
 
     async def _put(self, key: str, put: Json, expect: int | None, ttl: float) -> Json:
-        compare = _unchanged(put["key"], expect)
+        compare = _compare_revision(put["key"], expect)
         if not ttl:
             return await self._write(key, {"request_put": put}, compare)
         try:
@@ -152,10 +152,10 @@ class ClusterStore(EmbeddedStore):
         self._require_open()
         if expect == 0:
             raise Conflict(self._engine.get(key))
-        encoded = self._key_prefix.encoded(key)
+        encoded = self._key_prefix.encode(key)
         request = {"request_delete_range": {"key": encoded, "prev_kv": True}}
         exists = {"key": encoded, "target": "CREATE", "result": "GREATER", "create_revision": "0"}
-        answer = await self._write(key, request, _unchanged(encoded, expect) or [exists])
+        answer = await self._write(key, request, _compare_revision(encoded, expect) or [exists])
         revision = int(answer["header"]["revision"])
         deleted = answer["responses"][0]["response_delete_range"]["prev_kvs"][0]
         event = Event(revision, key, None, self._watch_cache.key_value(key, deleted))
@@ -168,7 +168,7 @@ class ClusterStore(EmbeddedStore):
         Raises:
             Conflict: a comparison does not hold.
         """
-        otherwise = {"request_range": {"key": self._key_prefix.encoded(key)}}
+        otherwise = {"request_range": {"key": self._key_prefix.encode(key)}}
         transaction = {"compare": compare, "success": [request], "failure": [otherwise]}
         answer = await self._complete(self._cluster.write("/kv/txn", transaction))
         if answer.get("succeeded"):
@@ -182,7 +182,7 @@ class ClusterStore(EmbeddedStore):
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
-        task.add_done_callback(look_at)
+        task.add_done_callback(retrieve_exception)
         return await asyncio.shield(task)
 
     async def _await_visible(self, revision: int) -> None:
@@ -210,23 +210,23 @@ class ClusterStore(EmbeddedStore):
             return
         await super().close()
         if self._under_way:
-            await asyncio.wait(self._under_way, timeout=CLOSING)
+            await asyncio.wait(self._under_way, timeout=CLOSE_TIMEOUT)
         if self._compactor is not None:
             self._compactor.cancel()
             await asyncio.wait([self._compactor])
         await self._watch_cache.stop()
         await self._cluster.close()
-        await self._reads.ended()  # soon, since they find no connection any more
+        await self._reads.wait_idle()  # soon, since they find no connection any more
         if self._under_way:
             await asyncio.wait(self._under_way)  # the same goes for them
 
 
-def _unchanged(key: str, expect: int | None) -> list[Json]:
+def _compare_revision(key: str, expect: int | None) -> list[Json]:
     """Return the comparison that holds while a key is as expected."""
     return [] if expect is None else [{"key": key, "target": "MOD", "mod_revision": str(expect)}]
 
 
-async def open_cluster_store(access: Access, options: Options) -> ClusterStore:
+async def open_cluster_store(access: ClusterConfig, options: StoreOptions) -> ClusterStore:
     """Open the store over a cluster.
 
     Raises:

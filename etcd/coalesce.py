@@ -12,11 +12,11 @@ class SingleFlight:
         self._work = work
         self._under_way: asyncio.Task[None] | None = None
 
-    async def done(self) -> None:
+    async def do(self) -> None:
         """Wait until the work under way, or begun now, is done; raises what it raises."""
         if self._under_way is None or self._under_way.done():
             self._under_way = asyncio.create_task(self._run())
-            self._under_way.add_done_callback(look_at)
+            self._under_way.add_done_callback(retrieve_exception)
         await asyncio.shield(self._under_way)
 
     async def _run(self) -> None:
@@ -31,14 +31,14 @@ class NextRun:
         self._under_way: asyncio.Task[None] | None = None
         self._next: asyncio.Task[None] | None = None
 
-    async def done(self) -> None:
+    async def do(self) -> None:
         """Wait until a run that began after this call is done; raises what the work raises."""
         if self._next is None:
             self._next = asyncio.create_task(self._run(self._under_way))
-            self._next.add_done_callback(look_at)
+            self._next.add_done_callback(retrieve_exception)
         await asyncio.shield(self._next)
 
-    async def ended(self) -> None:
+    async def wait_idle(self) -> None:
         """Wait until nothing is under way; the caller ensures that this is soon and that no more calls come."""
         under_way = {task for task in (self._under_way, self._next) if task is not None}
         if under_way:
@@ -51,7 +51,7 @@ class NextRun:
         await self._work()
 
 
-def look_at(task: asyncio.Task[Any]) -> None:
+def retrieve_exception(task: asyncio.Task[Any]) -> None:
     """Retrieve a task's exception: if nobody awaits the task any more, asyncio would complain about it."""
     if not task.cancelled():
         task.exception()

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CompactionLimits:
     """The history to keep: events younger than `age` seconds, but at most about `count` of them."""
 
     age: float
     count: int
 
 
-class Schedule:
+class CompactionSchedule:
     """Remembers which revision was the newest at which time."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: CompactionLimits) -> None:
         self._limits = limits
         self._samples: deque[tuple[float, int]] = deque()
 

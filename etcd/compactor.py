@@ -15,8 +15,8 @@ from etcd.store import StoreError
 
 log = logging.getLogger("etcd")
 
-KEY: Final = "compact_rev_key"
-_ENCODED: Final = b64encode(KEY.encode()).decode()
+COMPACT_REV_KEY: Final = "compact_rev_key"
+_ENCODED_KEY: Final = b64encode(COMPACT_REV_KEY.encode()).decode()
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Compactor:
         Raises:
             StoreError: the cluster refused it or does not answer.
         """
-        answer = await self.cluster.write("/kv/txn", self._turn())
+        answer = await self.cluster.write("/kv/txn", self._version_txn())
         last_revision, self._revision = self._revision, int(answer["header"]["revision"])
         if not answer.get("succeeded"):
             kvs = answer["responses"][0]["response_range"].get("kvs")
@@ -59,10 +59,10 @@ class Compactor:
             await self.cluster.write("/kv/compaction", {"revision": str(last_revision)})
             log.info("etcd was compacted to revision %d", last_revision)
 
-    def _turn(self) -> Json:
+    def _version_txn(self) -> Json:
         revision = b64encode(str(self._revision).encode()).decode()
         return {
-            "compare": [{"key": _ENCODED, "target": "VERSION", "version": str(self._version)}],
-            "success": [{"request_put": {"key": _ENCODED, "value": revision}}],
-            "failure": [{"request_range": {"key": _ENCODED}}],
+            "compare": [{"key": _ENCODED_KEY, "target": "VERSION", "version": str(self._version)}],
+            "success": [{"request_put": {"key": _ENCODED_KEY, "value": revision}}],
+            "failure": [{"request_range": {"key": _ENCODED_KEY}}],
         }

@@ -5,19 +5,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from etcd.embedded import EmbeddedStore, Options
+from etcd.embedded import EmbeddedStore, StoreOptions
 from etcd.mvcc import Engine
 from etcd.sqlite import Contents, Row, SqliteLog, row_of
-from etcd.store import UNREADABLE, Damaged, Event, FutureRevision, KeyValue, Unavailable
+from etcd.store import DECODE_ERRORS, Damaged, Event, FutureRevision, KeyValue, Unavailable
 from etcd.worker import Worker
 
-_CHUNK = 500
+_ROWS_PER_DELETE = 500
 """Rows that one transaction of a compaction deletes; a write waits for at most one such transaction."""
-_PROBE_EVERY = 1.0
+_PROBE_INTERVAL = 1.0
 """Seconds between checks whether writes work again: callers that wait for that do not write themselves."""
 
 
-class _Write(NamedTuple):
+class _PendingWrite(NamedTuple):
     event: Event
     row: Row
     done: asyncio.Future[None]
@@ -30,15 +30,15 @@ class DurableStore(EmbeddedStore):
     they may build on it, and numbering goes on where the durable state ends: no revision is lost or doubled.
     """
 
-    def __init__(self, log: SqliteLog, options: Options) -> None:
+    def __init__(self, log: SqliteLog, options: StoreOptions) -> None:
         contents = log.read()
-        super().__init__(_restored(contents, options.attach), options)
+        super().__init__(_restored_engine(contents, options.attach), options)
         self._log = log
         self._worker = Worker("etcd-writer")
         self._last = self._engine.revision
         self._under_way: dict[str, Event] = {}
-        self._queue: list[_Write] = []
-        self._batch: list[_Write] = []
+        self._queue: list[_PendingWrite] = []
+        self._batch: list[_PendingWrite] = []
         self._flushing = False
         self._settling: list[asyncio.Future[None]] = []
         self._live = len(contents.state)
@@ -60,7 +60,7 @@ class DurableStore(EmbeddedStore):
         async with self._compacting:
             self._require_open()
             if revision > self._engine.compacted:
-                await self._forget_before(revision)
+                await self._compact_durably(revision)
 
     async def close(self) -> None:
         """The contract's `close`."""
@@ -70,10 +70,10 @@ class DurableStore(EmbeddedStore):
         if self._probing is not None:
             self._probing.cancel()
         while self._batch or self._queue:
-            await self._batch_end()
+            await self._await_batch_end()
         async with self._compacting:
             try:
-                await self._blocking(self._log.close)
+                await self._run_in_worker(self._log.close)
             finally:
                 self._worker.stop()
 
@@ -81,23 +81,23 @@ class DurableStore(EmbeddedStore):
         event = self._under_way.get(key)
         return event.kv if event else self._engine.get(key)
 
-    async def _settle(self, key: str) -> bool:
+    async def _await_pending_write(self, key: str) -> bool:
         if key not in self._under_way:
             return False
-        await self._batch_end()
+        await self._await_batch_end()
         return True
 
-    async def _batch_end(self) -> None:
+    async def _await_batch_end(self) -> None:
         ended = self._loop.create_future()
         self._settling.append(ended)
         await ended
 
-    def _next(self) -> int:
+    def _next_revision(self) -> int:
         self._require_open()
         return self._last + 1
 
     async def _commit(self, event: Event) -> None:
-        write = _Write(event, row_of(event), self._loop.create_future())
+        write = _PendingWrite(event, row_of(event), self._loop.create_future())
         self._last = event.revision
         self._under_way[event.key] = event
         self._queue.append(write)
@@ -110,9 +110,9 @@ class DurableStore(EmbeddedStore):
         self._flushing = False
         if self._queue and not self._batch:
             self._batch, self._queue = self._queue, []
-            self._worker.submit(partial(self._log.append, [write.row for write in self._batch]), self._committed)
+            self._worker.submit(partial(self._log.append, [write.row for write in self._batch]), self._on_committed)
 
-    def _committed(self, error: Exception | None) -> None:
+    def _on_committed(self, error: Exception | None) -> None:
         batch, self._batch = self._batch, []
         if error is None:
             self._health_error = ""
@@ -122,22 +122,22 @@ class DurableStore(EmbeddedStore):
             self._note_outcome(error)
         settling, self._settling = self._settling, []
         for waiter in settling:
-            _end(waiter, None)
+            _resolve(waiter, None)
         self._flush()
 
-    def _make_visible(self, batch: list[_Write]) -> None:
+    def _make_visible(self, batch: list[_PendingWrite]) -> None:
         self._apply([write.event for write in batch])
         for event, _, done in batch:
             if self._under_way[event.key] is event:
                 del self._under_way[event.key]
-            _end(done, None)
+            _resolve(done, None)
 
-    def _abandon(self, writes: list[_Write], error: Exception) -> None:
+    def _abandon(self, writes: list[_PendingWrite], error: Exception) -> None:
         self._queue = []
         self._under_way.clear()
         self._last = self._engine.revision
         for write in writes:
-            _end(write.done, error)
+            _resolve(write.done, error)
 
     def _note_outcome(self, error: Exception | None) -> None:
         """Record the outcome of a write as the health error; after a failure, probe until writes work again."""
@@ -145,7 +145,7 @@ class DurableStore(EmbeddedStore):
         if self._probing is not None:
             self._probing.cancel()
         if error is not None and not self._closed:
-            self._probing = self._loop.call_later(_PROBE_EVERY, self._probe)
+            self._probing = self._loop.call_later(_PROBE_INTERVAL, self._probe)
 
     def _probe(self) -> None:
         self._worker.submit(self._log.probe, self._note_outcome)
@@ -160,24 +160,24 @@ class DurableStore(EmbeddedStore):
         except Unavailable:  # the next compaction deletes what was not deleted now
             return
 
-    async def _forget_before(self, revision: int) -> None:
+    async def _compact_durably(self, revision: int) -> None:
         events = self._engine.log_until(revision)
         live = self._live + sum(event.is_create - event.is_delete for event in events)
-        await self._blocking(partial(self._log.compact, revision, live))
+        await self._run_in_worker(partial(self._log.compact, revision, live))
         self._live = live
         self._engine.compact(revision)
-        self._litter += _superseded(events)
+        self._litter += _superseded_revisions(events)
         while self._litter:
-            await self._blocking(partial(self._log.delete_rows, self._litter[:_CHUNK]))
-            del self._litter[:_CHUNK]
+            await self._run_in_worker(partial(self._log.delete_rows, self._litter[:_ROWS_PER_DELETE]))
+            del self._litter[:_ROWS_PER_DELETE]
 
-    async def _blocking(self, work: Callable[[], None]) -> None:
+    async def _run_in_worker(self, work: Callable[[], None]) -> None:
         done = self._loop.create_future()
-        self._worker.submit(work, partial(_end, done))
+        self._worker.submit(work, partial(_resolve, done))
         await done
 
 
-def _end(done: asyncio.Future[None], error: Exception | None) -> None:
+def _resolve(done: asyncio.Future[None], error: Exception | None) -> None:
     if done.done():  # the caller that waited was cancelled
         return
     if error is None:
@@ -186,14 +186,14 @@ def _end(done: asyncio.Future[None], error: Exception | None) -> None:
         done.set_exception(error)
 
 
-def _superseded(events: list[Event]) -> list[int]:
+def _superseded_revisions(events: list[Event]) -> list[int]:
     """Return the revisions of rows to delete when these events are compacted: replaced versions, and the deletes."""
     rows = [event.prev.mod_revision for event in events if event.prev]
     rows += [event.revision for event in events if event.is_delete]
     return sorted(rows)
 
 
-def _restored(contents: Contents, attach: Callable[[str, bytes], Any]) -> Engine:
+def _restored_engine(contents: Contents, attach: Callable[[str, bytes], Any]) -> Engine:
     engine = Engine()
     state = (_event(row, None, attach).kv for row in contents.state.values())
     engine.restore((kv for kv in state if kv), contents.compacted)
@@ -208,7 +208,7 @@ def _event(row: Row, prev: KeyValue | None, attach: Callable[[str, bytes], Any])
     created = revision if created == revision else created  # one number object for both
     try:
         index_attrs = attach(key, value)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         raise Damaged(
             f"the database has something under {key!r} at revision {revision} that is no object ({error!r}): "
             "restore it from a backup, or move it away to start with an empty store"

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from etcd.access import Access
-from etcd.compaction import Limits, Schedule
+from etcd.access import ClusterConfig
+from etcd.compaction import CompactionLimits, CompactionSchedule
 from etcd.mvcc import Cursor, DirectoryIndex, Engine
 from etcd.store import (
-    LARGEST,
+    MAX_VALUE_BYTES,
     MISSING,
     Conflict,
     Event,
@@ -23,7 +23,7 @@ from etcd.store import (
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class StoreOptions:
     """The options that every backend is opened with.
 
     Attributes:
@@ -35,18 +35,18 @@ class Options:
 
     attach: Callable[[str, bytes], Any]
     clock: Callable[[], float]
-    limits: Limits
-    access: Access = field(default_factory=Access)
+    limits: CompactionLimits
+    access: ClusterConfig = field(default_factory=ClusterConfig)
 
 
 class EmbeddedStore:
     """The contract over an engine; a write is applied at once. Make it in a running event loop."""
 
-    def __init__(self, engine: Engine, options: Options) -> None:
+    def __init__(self, engine: Engine, options: StoreOptions) -> None:
         self._engine = engine
         self._attach = options.attach
         self._clock = options.clock
-        self._schedule = Schedule(options.limits)
+        self._schedule = CompactionSchedule(options.limits)
         self._loop = asyncio.get_running_loop()
         self._closed = ""
         self.get = engine.get
@@ -83,7 +83,7 @@ class EmbeddedStore:
         return self.range(prefix, start=start, limit=limit, revision=revision)
 
     @property
-    def expires(self) -> bool:
+    def supports_ttl(self) -> bool:
         """False: keys stay until they are deleted."""
         return False
 
@@ -97,24 +97,24 @@ class EmbeddedStore:
         ttl: float = 0.0,  # noqa: ARG002 - see `expires`
     ) -> KeyValue:
         """The contract's `put`."""
-        if len(value) + len(key) > LARGEST:
+        if len(value) + len(key) > MAX_VALUE_BYTES:
             raise TooLarge
         if index_attrs is MISSING:
             index_attrs = self._attach(key, value)
-        while not _holds(prev := self._newest(key), expect):
-            if not await self._settle(key):
+        while not _matches(prev := self._newest(key), expect):
+            if not await self._await_pending_write(key):
                 raise Conflict(prev)
-        revision = self._next()
+        revision = self._next_revision()
         kv = KeyValue(key, value, prev.create_revision if prev else revision, revision, index_attrs)
         await self._commit(Event(revision, key, kv, prev))
         return kv
 
     async def delete(self, key: str, *, expect: int | None = None) -> Event:
         """The contract's `delete`."""
-        while (prev := self._newest(key)) is None or not _holds(prev, expect):
-            if not await self._settle(key):
+        while (prev := self._newest(key)) is None or not _matches(prev, expect):
+            if not await self._await_pending_write(key):
                 raise Conflict(prev)
-        event = Event(self._next(), key, None, prev)
+        event = Event(self._next_revision(), key, None, prev)
         await self._commit(event)
         return event
 
@@ -128,7 +128,7 @@ class EmbeddedStore:
             async with asyncio.timeout(timeout):
                 while self._engine.revision < revision:
                     self._require_open()
-                    await parked(self._engine.slice(""))
+                    await wait_for_change(self._engine.directory_index(""))
         except TimeoutError:
             return False
         return True
@@ -147,11 +147,11 @@ class EmbeddedStore:
         """Return the version that the next write to a key replaces; None if the key does not exist."""
         return self._engine.get(key)
 
-    async def _settle(self, key: str) -> bool:  # noqa: ARG002 - here no write is ever under way
+    async def _await_pending_write(self, key: str) -> bool:  # noqa: ARG002 - here no write is ever under way
         """Wait for the write of a key that is under way; return False if there is none."""
         return False
 
-    def _next(self) -> int:
+    def _next_revision(self) -> int:
         self._require_open()
         return self._engine.revision + 1
 
@@ -197,24 +197,24 @@ class ParkingWatcher:
 
     async def next(self) -> Sequence[Event]:
         """The contract's `next`."""
-        while not (batch := self.take()):
-            await parked(self._cursor.slice)
+        while not (batch := self.next_nowait()):
+            await wait_for_change(self._cursor.index)
         return batch
 
-    def take(self) -> Sequence[Event]:
+    def next_nowait(self) -> Sequence[Event]:
         """The contract's `take`."""
         closed = self._closed or self._store.closed
         if closed:
             raise Unavailable(closed)
-        return self._cursor.take()
+        return self._cursor.next_events()
 
     def close(self) -> None:
         """The contract's `close`."""
         self._closed = "the watch is closed"
-        self._cursor.slice.wake()
+        self._cursor.index.wake()
 
 
-async def parked(index: DirectoryIndex) -> None:
+async def wait_for_change(index: DirectoryIndex) -> None:
     """Wait until something happens in a directory."""
     woken = asyncio.get_running_loop().create_future()
     wake = partial(_resolve, woken)
@@ -230,5 +230,5 @@ def _resolve(woken: asyncio.Future[None]) -> None:
         woken.set_result(None)
 
 
-def _holds(current: KeyValue | None, expect: int | None) -> bool:
+def _matches(current: KeyValue | None, expect: int | None) -> bool:
     return expect is None or expect == (current.mod_revision if current else 0)

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from etcd.cluster import Cluster
 from etcd.coalesce import SingleFlight
 
-REUSED: Final = 60.0
+LEASE_REUSE_DURATION: Final = 60.0
 """Seconds for which a lease is given to new keys; at most a twentieth of the keys' own time."""
-MOST: Final = 1000
+MAX_KEYS_PER_LEASE: Final = 1000
 """The most keys that share a lease."""
 
 
@@ -23,7 +23,7 @@ class _Lease(NamedTuple):
     until: float
 
 
-class Leases:
+class LeaseManager:
     """The newest lease of a cluster for each length of time.
 
     Args:
@@ -51,13 +51,13 @@ class Leases:
         return self._lease.id
 
     def _has_room(self, ttl: float) -> bool:
-        return self._lease.ttl == ttl and self._keys < MOST
+        return self._lease.ttl == ttl and self._keys < MAX_KEYS_PER_LEASE
 
     async def _await_lease(self, ttl: float) -> None:
         """Wait for a new lease; check again after it, as it may be for another's time to live, or full already."""
         while True:
             self._ttl = ttl
-            await self._granting.done()
+            await self._granting.do()
             if self._has_room(ttl):
                 return
 
@@ -70,7 +70,7 @@ class Leases:
         self._lease = _Lease("", 0.0, 0.0)
 
     async def _grant(self, ttl: float) -> _Lease:
-        now, spare = self._clock(), min(REUSED, ttl / 20)
+        now, spare = self._clock(), min(LEASE_REUSE_DURATION, ttl / 20)
         # a lease that is granted twice does no harm: so the request may be repeated
         answer = await self._cluster.read("/lease/grant", {"TTL": str(int(ttl + spare) + 1)})
         return _Lease(str(answer["ID"]), ttl, now + spare)

@@ -20,10 +20,10 @@ from sortedcontainers import SortedList
 
 from etcd.store import Compacted, Event, FutureRevision, KeyValue, Page, Revision
 
-_BATCH = 1000
+_MAX_BATCH = 1000
 """The most events that one `take` returns, which bounds the memory of a slow watcher."""
 
-_SNAPSHOTS = 8
+_MAX_SNAPSHOTS = 8
 """Old snapshots that are kept for their next pages."""
 
 _revision = attrgetter("revision")
@@ -48,7 +48,7 @@ class DirectoryIndex:
         self.dropped = 0
         self.parked: set[Callable[[], None]] = set()
 
-    def after(self, revision: int) -> int:
+    def index_after(self, revision: int) -> int:
         """Return the index of the first event after a revision."""
         events = self.events
         if not events or events[-1].revision <= revision:
@@ -64,7 +64,7 @@ class DirectoryIndex:
 
     def drop(self, revision: int) -> None:
         """Remove the events up to and including a revision."""
-        end = self.after(revision)
+        end = self.index_after(revision)
         if end:
             self.dropped = self.events[end - 1].revision
             del self.events[:end]
@@ -73,11 +73,11 @@ class DirectoryIndex:
 class Cursor:
     """A watcher's position in the log of one directory."""
 
-    __slots__ = ("_engine", "_position", "_prefix", "_whole", "slice")
+    __slots__ = ("_engine", "_position", "_prefix", "_whole", "index")
 
     def __init__(self, engine: "Engine", prefix: str, after: int) -> None:
         home = directory(prefix)
-        self.slice = engine.slice(home)
+        self.index = engine.directory_index(home)
         self._engine = engine
         self._prefix = prefix
         self._whole = prefix == home
@@ -86,25 +86,25 @@ class Cursor:
     @property
     def position(self) -> int:
         """The revision up to which all events of the prefix have been returned."""
-        events = self.slice.events
-        if self._position >= self.slice.dropped and (not events or events[-1].revision <= self._position):
+        events = self.index.events
+        if self._position >= self.index.dropped and (not events or events[-1].revision <= self._position):
             self._position = max(self._position, self._engine.revision)
         return self._position
 
-    def take(self) -> Sequence[Event]:
+    def next_events(self) -> Sequence[Event]:
         """Return the next events, at most a batch of them; raises Compacted if some are gone."""
         while self.position < self._engine.revision:
-            if self._position < self.slice.dropped:
+            if self._position < self.index.dropped:
                 raise Compacted(self._engine.compacted)
-            batch = self._advance()
+            batch = self._next_batch()
             if batch:
                 return batch
         return ()
 
-    def _advance(self) -> Sequence[Event]:
-        events = self.slice.events
-        begin = self.slice.after(self._position)
-        end = min(begin + _BATCH, len(events))
+    def _next_batch(self) -> Sequence[Event]:
+        events = self.index.events
+        begin = self.index.index_after(self._position)
+        end = min(begin + _MAX_BATCH, len(events))
         while begin < end < len(events) and events[end].revision == events[end - 1].revision:
             end += 1  # a transaction's events have one revision, and stay together
         batch = events[begin:end]
@@ -128,7 +128,7 @@ class Engine:
         self.compacted = 0
         self._live: dict[str, KeyValue] = {}
         self._all = DirectoryIndex()
-        self._slices: dict[str, DirectoryIndex] = {"": self._all}
+        self._indexes: dict[str, DirectoryIndex] = {"": self._all}
         self._snapshots: dict[tuple[str, int], list[KeyValue]] = {}
         self.get: Callable[[str], KeyValue | None] = self._live.get
 
@@ -139,13 +139,13 @@ class Engine:
 
     def log_until(self, revision: int) -> list[Event]:
         """Return the part of the log that compaction at a revision drops."""
-        return self._all.events[: self._all.after(revision)]
+        return self._all.events[: self._all.index_after(revision)]
 
-    def slice(self, home: str) -> DirectoryIndex:
+    def directory_index(self, home: str) -> DirectoryIndex:
         """Return the index of a directory; "" has the events of all, and the keys that lie in no directory."""
-        index = self._slices.get(home)
+        index = self._indexes.get(home)
         if index is None:
-            index = self._slices[home] = DirectoryIndex()
+            index = self._indexes[home] = DirectoryIndex()
         return index
 
     def restore(self, state: Iterable[KeyValue], revision: int) -> None:
@@ -156,14 +156,14 @@ class Engine:
         for key in self._live:
             homes.setdefault(directory(key), []).append(key)
         for home, keys in homes.items():
-            self.slice(home).keys.update(keys)
+            self.directory_index(home).keys.update(keys)
 
     def apply(self, events: Iterable[Event]) -> None:
         """Append events, none with an older revision than the one before, and wake those who wait for them."""
         touched = {self._all}
         log = self._all.events
         for event in events:
-            index = self.slice(directory(event.key))
+            index = self.directory_index(directory(event.key))
             self._store(event, index)
             log.append(event)
             if index is not self._all:
@@ -191,7 +191,7 @@ class Engine:
 
     def wake_all(self) -> None:
         """Call every callback that is parked in any directory."""
-        for index in self._slices.values():
+        for index in self._indexes.values():
             index.wake()
 
     def watch(self, prefix: str, after: int) -> Cursor:
@@ -207,13 +207,13 @@ class Engine:
         if revision > self.compacted:
             self.compacted = revision
             self._snapshots.clear()
-            for index in self._slices.values():
+            for index in self._indexes.values():
                 index.drop(revision)
 
     def forget_history(self) -> None:
         """Forget all history: events may have been missed, so every watcher gets Compacted."""
         self.compact(self.revision)
-        for index in self._slices.values():
+        for index in self._indexes.values():
             index.dropped = self.revision
             index.wake()
 
@@ -229,37 +229,37 @@ class Engine:
         if revision and revision < self.compacted:
             raise Compacted(self.compacted)
         home = directory(prefix)
-        past = self._past(home, revision) if revision else None
+        past = self._items_at(home, revision) if revision else None
         if past is None:
             keys = self._keys(home)
-            span = _Span(keys.bisect_left(max(prefix, start)), keys.bisect_left(_successor(prefix)), limit)
+            span = _PageBounds(keys.bisect_left(max(prefix, start)), keys.bisect_left(_successor(prefix)), limit)
             items = list(map(self._live.__getitem__, keys.islice(span.begin, span.end)))
         else:
             first, last = (bisect_left(past, bound, key=_key) for bound in (max(prefix, start), _successor(prefix)))
-            span = _Span(first, last, limit)
+            span = _PageBounds(first, last, limit)
             items = past[span.begin : span.end]
         at = Revision(revision or self.revision)
         return Page(items=items, revision=at, more=span.remaining > 0, remaining=span.remaining)
 
     def _keys(self, home: str) -> SortedList:
         if home:
-            index = self._slices.get(home)
+            index = self._indexes.get(home)
             return index.keys if index else SortedList()
-        return SortedList(chain.from_iterable(other.keys for other in self._slices.values()))
+        return SortedList(chain.from_iterable(other.keys for other in self._indexes.values()))
 
-    def _past(self, home: str, revision: int) -> list[KeyValue] | None:
+    def _items_at(self, home: str, revision: int) -> list[KeyValue] | None:
         """Return a directory's items at a revision, kept for the next pages; None if nothing has changed since."""
-        log = self._slices.get(home)
-        if log is None or log.after(revision) == len(log.events):
+        log = self._indexes.get(home)
+        if log is None or log.index_after(revision) == len(log.events):
             return None
         past = self._snapshots.get((home, revision))
         if past is None:
-            if len(self._snapshots) == _SNAPSHOTS:
+            if len(self._snapshots) == _MAX_SNAPSHOTS:
                 del self._snapshots[next(iter(self._snapshots))]
-            past = self._snapshots[home, revision] = self._undo(home, log.events[log.after(revision) :])
+            past = self._snapshots[home, revision] = self._items_before(home, log.events[log.index_after(revision) :])
         return past
 
-    def _undo(self, home: str, events: list[Event]) -> list[KeyValue]:
+    def _items_before(self, home: str, events: list[Event]) -> list[KeyValue]:
         """Return a directory's items as they were before the newest events."""
         changed = {event.key: event.prev for event in reversed(events)}
         items = [self._live[key] for key in self._keys(home) if key not in changed]
@@ -268,7 +268,7 @@ class Engine:
         return items
 
 
-class _Span:
+class _PageBounds:
     """The positions of a page in a sorted list, and the number of items of the range that follow it."""
 
     __slots__ = ("begin", "end", "remaining")

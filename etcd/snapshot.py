@@ -20,9 +20,9 @@ from typing import Final
 from etcd.sqlite import Row, SqliteLog, new_database, row
 from etcd.store import Damaged, Unavailable
 
-PATIENCE: Final = 60.0
+COPY_TIMEOUT: Final = 60.0
 """Seconds for which copying is retried while the server restarts its log too often."""
-_TRIES: Final = 5
+_MAX_DAMAGED_COPIES: Final = 5
 """The number of copies that must look damaged: one cut at a bad moment does so once, a damaged database always."""
 _WAL_HEADER: Final = 32
 
@@ -40,15 +40,15 @@ class Snapshot:
     log: SqliteLog
     revision: int
     closed: bool
-    newest: dict[str, int]
+    live_revisions: dict[str, int]
 
     def rows(self) -> Iterator[Row]:
         """Return the newest version of each key, in order of revision; raises Damaged."""
-        return (stored for stored in self.log.rows() if self.newest.get(stored.key) == stored.revision)
+        return (stored for stored in self.log.rows() if self.live_revisions.get(stored.key) == stored.revision)
 
 
 @contextmanager
-def snapshot(path: Path, room: Path) -> Iterator[Snapshot]:
+def open_snapshot(path: Path, room: Path) -> Iterator[Snapshot]:
     """Yield a database's contents as they are now, even while a server uses it.
 
     Args:
@@ -63,24 +63,24 @@ def snapshot(path: Path, room: Path) -> Iterator[Snapshot]:
     directory = room / f".mockube-{secrets.token_hex(8)}"
     try:  # before mkdir: an interrupt in the middle of TemporaryDirectory() would leave the directory behind
         directory.mkdir(mode=0o700)
-        with closing(_copied(path, directory / path.name)) as log:
+        with closing(_copy_consistently(path, directory / path.name)) as log:
             try:
-                yield _survey(log)
+                yield _snapshot_of(log)
             except sqlite3.Error as error:
                 raise Unavailable(f"The database {path} cannot be read: {error}.") from error
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _copied(path: Path, copy: Path) -> SqliteLog:
-    deadline, tries = time.monotonic() + PATIENCE, 0
+def _copy_consistently(path: Path, copy: Path) -> SqliteLog:
+    deadline, tries = time.monotonic() + COPY_TIMEOUT, 0
     while True:
         if _copy(path, copy):
             try:
                 log = SqliteLog(copy)
             except Damaged as error:
                 tries += 1
-                if tries == _TRIES:
+                if tries == _MAX_DAMAGED_COPIES:
                     raise Damaged(str(error).replace(str(copy), str(path))) from error
             else:
                 log.path = path  # the path in its errors
@@ -113,7 +113,7 @@ def _age(path: Path, log: Path) -> object:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _survey(log: SqliteLog) -> Snapshot:
+def _snapshot_of(log: SqliteLog) -> Snapshot:
     compacted = log.meta("compacted")
     event_count, revision, newest = 0, compacted, dict[str, int]()
     for stored in _shaped(log):
@@ -128,7 +128,7 @@ def _survey(log: SqliteLog) -> Snapshot:
     if not event_count:
         _check_state(log, newest)
     if revision - compacted != event_count:
-        raise log.damaged(
+        raise log.damage_error(
             f"{revision - compacted - event_count} revisions between {compacted} and {revision} are missing"
         )
     return Snapshot(log, revision, not log.meta("open"), newest)
@@ -138,13 +138,13 @@ def _shaped(log: SqliteLog) -> Iterator[Row]:
     try:
         yield from log.rows()
     except (AttributeError, TypeError) as error:
-        raise log.damaged(f"a row is of another shape ({error})") from error
+        raise log.damage_error(f"a row is of another shape ({error})") from error
 
 
 def _check_state(log: SqliteLog, state: dict[str, int]) -> None:
     live = log.meta("live")
     if live != len(state):
-        raise log.damaged(f"{live} keys were compacted, and it has {len(state)}")
+        raise log.damage_error(f"{live} keys were compacted, and it has {len(state)}")
 
 
 class NewDatabase:

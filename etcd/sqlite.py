@@ -109,7 +109,7 @@ class SqliteLog:
         self.path = path
         self._has_remains = False
         try:
-            has_wal = self._find()
+            has_wal = self._open_existing()
             self._connection = _connect(path)
         except (OSError, sqlite3.Error) as error:
             raise Unavailable(f"The database {path} cannot be opened: {error}.") from error
@@ -174,21 +174,21 @@ class SqliteLog:
         # `executemany` of one: unlike `execute` it does not let go of the interpreter's lock to ask for the last rowid.
         self._connection.executemany(_INSERTS[len(rows)], (tuple(chain.from_iterable(rows)),))
 
-    def _find(self) -> bool:
+    def _open_existing(self) -> bool:
         """Create the file if it does not exist; return whether it has a write-ahead log."""
         log = self.path.with_name(self.path.name + "-wal")
         has_wal = log.exists() and log.stat().st_size > 0
         if self.path.exists():
             size = self.path.stat().st_size
             if size < _PAGE:
-                raise self.damaged(f"it has only {size} bytes")
+                raise self.damage_error(f"it has only {size} bytes")
         elif has_wal:
-            raise self.damaged(f"it is missing, but {log.name} beside it has data")
+            raise self.damage_error(f"it is missing, but {log.name} beside it has data")
         else:
             _create(self.path)
         broken = wal.damage(log) if has_wal else ""
         if broken:
-            raise self.damaged(broken)
+            raise self.damage_error(broken)
         return has_wal
 
     def _check(self, *, has_wal: bool) -> None:
@@ -196,22 +196,22 @@ class SqliteLog:
         (application,) = self._execute("PRAGMA application_id").fetchone()
         (version,) = self._execute("PRAGMA user_version").fetchone()
         if application != _APPLICATION_ID:
-            raise self.damaged("it is a database of some other program")
+            raise self.damage_error("it is a database of some other program")
         if version != _FORMAT:
-            raise self.damaged(f"its format is {version}, and this version reads format {_FORMAT}")
+            raise self.damage_error(f"its format is {version}, and this version reads format {_FORMAT}")
         if self.meta("open") and not has_wal:
-            raise self.damaged(f"it was not closed, and {self.path.name}-wal, which has its last writes, is gone")
+            raise self.damage_error(f"it was not closed, and {self.path.name}-wal, which has its last writes, is gone")
         for statement in _PRAGMAS.strip().splitlines():
             self._execute(statement)
         (verdict,) = self._execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
-            raise self.damaged(verdict)
+            raise self.damage_error(verdict)
 
     def meta(self, name: str) -> int:
         """Return one of the numbers of the table meta; raises Damaged."""
         row = self._execute("SELECT number FROM meta WHERE name = ?", (name,)).fetchone()
         if row is None:
-            raise self.damaged(f"its table meta lacks {name}")
+            raise self.damage_error(f"its table meta lacks {name}")
         return int(row[0])
 
     def _read(self) -> Contents:
@@ -234,17 +234,17 @@ class SqliteLog:
         """Yield all rows in order of revision, each checked; raises Damaged."""
         for row in map(Row._make, self._execute("SELECT * FROM events ORDER BY revision")):
             if row.checksum != _checksum(*row[:-1]):
-                raise self.damaged(f"the checksum of revision {row.revision} does not fit its contents")
+                raise self.damage_error(f"the checksum of revision {row.revision} does not fit its contents")
             yield row
 
     def _check_counts(self, contents: Contents) -> None:
         live = self.meta("live")
         if live != len(contents.state):
-            raise self.damaged(f"{live} keys were compacted, and it has {len(contents.state)}")
+            raise self.damage_error(f"{live} keys were compacted, and it has {len(contents.state)}")
         newest = contents.events[-1].revision if contents.events else contents.compacted
         missing = newest - contents.compacted - len(contents.events)
         if missing:
-            raise self.damaged(f"{missing} revisions between {contents.compacted} and {newest} are missing")
+            raise self.damage_error(f"{missing} revisions between {contents.compacted} and {newest} are missing")
 
     def _mark_open(self) -> None:
         """Note in the file itself, not only in its log, that from now on the two belong together."""
@@ -255,7 +255,7 @@ class SqliteLog:
             if error.sqlite_errorcode != sqlite3.SQLITE_FULL:  # a full disk can still be read
                 raise
 
-    def damaged(self, what: str) -> Damaged:
+    def damage_error(self, what: str) -> Damaged:
         """Return the error that says what is wrong with the file."""
         return Damaged(f"The database {self.path} is damaged: {what}. {_ADVICE}")
 
@@ -268,7 +268,7 @@ class SqliteLog:
             raise self._refusal(error) from error
         except (AttributeError, TypeError) as error:
             self._connection.close()
-            raise self.damaged(f"a row is of another shape ({error})") from error
+            raise self.damage_error(f"a row is of another shape ({error})") from error
         except BaseException:
             self._connection.close()
             raise
@@ -279,7 +279,7 @@ class SqliteLog:
             return Unavailable(f"The database {self.path} is in use by another process.")
         if code in _NOT_DAMAGE:
             return Unavailable(f"The database {self.path} cannot be used: {error}.")
-        return self.damaged(str(error))
+        return self.damage_error(str(error))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

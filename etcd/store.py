@@ -10,11 +10,11 @@ MISSING: Final[Any] = object()
 """The default of arguments for which None is a value."""
 
 
-LARGEST = 1_572_864
+MAX_VALUE_BYTES = 1_572_864
 """The bytes that a write may have, including its key: the limit of an etcd server with default settings."""
 
 
-UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+DECODE_ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 """The errors that a caller's `attach` raises for a value that this caller did not write."""
 
 
@@ -142,7 +142,7 @@ class Watcher(Protocol):
             Unavailable: the watcher or its store is closed.
         """
 
-    def take(self) -> Sequence[Event]:
+    def next_nowait(self) -> Sequence[Event]:
         """Return the events that `next` would return now, without waiting; may be empty. Raises the same errors."""
 
     def close(self) -> None:
@@ -196,7 +196,7 @@ class Store(Protocol):
         """Return the number of keys under a prefix."""
 
     @property
-    def expires(self) -> bool:
+    def supports_ttl(self) -> bool:
         """True if keys that are written with a `ttl` disappear by themselves."""
 
     async def put(

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
-from etcd.access import ALL, KeyPrefix
+from etcd.access import ALL_KEYS, KeyPrefix
 from etcd.cluster import Cluster, Json
 from etcd.mvcc import Engine
-from etcd.pages import Pages
+from etcd.pages import RangeReader
 from etcd.store import (
+    DECODE_ERRORS,
     UNFINISHED,
-    UNREADABLE,
     Compacted,
     Damaged,
     Event,
@@ -32,13 +32,13 @@ from etcd.store import (
 
 log = logging.getLogger("etcd")
 
-LOOK: Final = 2.0
+CHECK_INTERVAL: Final = 2.0
 """Seconds between two checks that the watch keeps up with the cluster."""
-BEHIND: Final = 2.0
+MAX_LAG: Final = 2.0
 """Seconds that the watch may lag behind before another member is asked."""
-LONGEST_PAUSE: Final = 0.02
+MAX_PAUSE: Final = 0.02
 """The longest time in seconds that events are held back, so that they are delivered together with the next ones."""
-_BACK_OFF: Final = (0.05, 2.0)
+_BACKOFF: Final = (0.05, 2.0)
 
 
 class OwnWrite(NamedTuple):
@@ -84,7 +84,7 @@ class WatchCache:
             StoreError: the state cannot be read.
         """
         await self.cluster_revision()  # a member that does not answer this is unreachable, whatever the size of a page
-        state, revision = await self._pages().state()
+        state, revision = await self._range_reader().read_state()
         self.engine.restore(state.values(), revision)
         self._task = asyncio.create_task(self._run(), name="etcd watch")
 
@@ -97,7 +97,7 @@ class WatchCache:
             if not reached.done():
                 reached.set_exception(Unavailable("the store is closed"))
 
-    async def until(self, revision: int) -> None:
+    async def wait_for(self, revision: int) -> None:
         """Wait until the engine has reached a revision."""
         if revision <= self.engine.revision:
             return
@@ -116,12 +116,12 @@ class WatchCache:
 
     # -- the state
 
-    def _pages(self) -> Pages:
-        return Pages(self.cluster, self.key_prefix, self.key_value)
+    def _range_reader(self) -> RangeReader:
+        return RangeReader(self.cluster, self.key_prefix, self.key_value)
 
     async def range_at(self, prefix: str, start: str, limit: int, revision: int) -> Page:
         """Return the keys of a snapshot of the cluster; see the contract's `range_at`."""
-        return await self._pages().page(prefix, start, limit, revision)
+        return await self._range_reader().read_range(prefix, start, limit, revision)
 
     def key_value(self, key: str, answer: Json) -> KeyValue:
         """Return a key and its version as an answer of etcd has them.
@@ -134,10 +134,10 @@ class WatchCache:
         cached = self.engine.get(key)
         if cached is not None and cached.mod_revision == modified:
             return cached
-        return KeyValue(key, value, created, modified, self._attached(key, value))
+        return KeyValue(key, value, created, modified, self._index_attrs(key, value))
 
     @contextmanager
-    def writing(self, key: str, value: bytes, index_attrs: Any) -> Iterator[None]:
+    def own_write(self, key: str, value: bytes, index_attrs: Any) -> Iterator[None]:
         """Register a write of this process, so that its index attributes need not be computed again."""
         write = OwnWrite(value, index_attrs)
         under_way = self.own_writes.setdefault(key, [])
@@ -149,14 +149,14 @@ class WatchCache:
             if not under_way and self.own_writes.get(key) is under_way:
                 del self.own_writes[key]
 
-    def _attached(self, key: str, value: bytes) -> Any:
+    def _index_attrs(self, key: str, value: bytes) -> Any:
         for write in self.own_writes.get(key, ()):
             if write.value == value:
                 return write.index_attrs
         try:
             return self.attach(key, value)
-        except UNREADABLE as error:
-            where = self.key_prefix.outside + key.removeprefix(self.key_prefix.inside)
+        except DECODE_ERRORS as error:
+            where = self.key_prefix.cluster_prefix + key.removeprefix(self.key_prefix.store_prefix)
             if value == UNFINISHED:
                 raise Damaged(f"etcd has {where!r}: {value.decode()}") from error
             raise Damaged(
@@ -166,9 +166,9 @@ class WatchCache:
 
     async def _again(self) -> None:
         """Read the whole state again because events are gone, and have every watcher begin again."""
-        state, revision = await self._pages().state()
+        state, revision = await self._range_reader().read_state()
         engine = self.engine
-        gone = [kv for kv in engine.range(self.key_prefix.inside).items if kv.key not in state]
+        gone = [kv for kv in engine.range(self.key_prefix.store_prefix).items if kv.key not in state]
         events = [Event(revision, kv.key, None, kv) for kv in gone]
         for key, kv in state.items():
             if (prev := engine.get(key)) is not kv:
@@ -182,7 +182,7 @@ class WatchCache:
 
     async def _run(self) -> None:
         """Follow the cluster until cancelled."""
-        first, longest = _BACK_OFF
+        first, longest = _BACKOFF
         delay = first
         while True:
             last_revision = self.engine.revision
@@ -208,7 +208,7 @@ class WatchCache:
 
     async def _follow(self) -> None:
         """Apply the events of a watch until it breaks off or falls behind; raises StoreError then."""
-        tasks = {asyncio.create_task(self._listen()), asyncio.create_task(self._look())}
+        tasks = {asyncio.create_task(self._watch()), asyncio.create_task(self._check_progress())}
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -219,26 +219,26 @@ class WatchCache:
             await asyncio.wait(tasks)
             self._flush()
 
-    async def _listen(self) -> None:
+    async def _watch(self) -> None:
         await (
             self.cluster_revision()
         )  # so the stream comes from a member that answers, and to somebody who is logged in
-        create = {"key": ALL, "range_end": ALL, "start_revision": str(self.engine.revision + 1)}
+        create = {"key": ALL_KEYS, "range_end": ALL_KEYS, "start_revision": str(self.engine.revision + 1)}
         async with self.cluster.stream("/watch", {"create_request": create}) as messages:
             async for message in messages:
-                self._take(message)
+                self._handle_message(message)
             raise Unreachable("the stream ended")
 
-    async def _look(self) -> None:
+    async def _check_progress(self) -> None:
         """Check from time to time whether the watch lags behind the cluster; raises Unavailable if it stays behind."""
         while True:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(CHECK_INTERVAL)
             try:
                 newest = await self.cluster_revision()
             except StoreError as error:  # no member answers: then the watch cannot be blamed
                 self.health_error = str(error)
                 continue
-            await asyncio.sleep(BEHIND)
+            await asyncio.sleep(MAX_LAG)
             if self.engine.revision < newest:
                 self.cluster.switch_member()
                 raise Unreachable(f"the watch stands at revision {self.engine.revision}, the cluster at {newest}")
@@ -252,16 +252,16 @@ class WatchCache:
             StoreError: the call is refused; or the cluster is older than what was seen of it.
         """
         seen = self.engine.revision
-        answer = await self.cluster.read("/kv/range", {"key": ALL, "limit": 1, "keys_only": True})
+        answer = await self.cluster.read("/kv/range", {"key": ALL_KEYS, "limit": 1, "keys_only": True})
         revision = int(answer["header"]["revision"])
         if revision < seen:
             raise Damaged(
                 f"etcd is at revision {revision} and was at {seen} before: it is another one, or was restored from an "
-                "older copy; what is known of it is wrong, so start anew"
+                "older copy; what is known of it is wrong, so start over"
             )
         return revision
 
-    def _take(self, message: Json) -> None:
+    def _handle_message(self, message: Json) -> None:
         """Handle one message of the watch; all events of a revision are in the same one."""
         if message.get("canceled"):  # a watch that etcd refuses is "created" as well
             if int(message.get("compact_revision", 0)):
@@ -295,13 +295,13 @@ class WatchCache:
 
     def _note_delivery(self, started: float) -> None:
         self._delivered_at = asyncio.get_running_loop().time()
-        self._pause = min(self._delivered_at - started, LONGEST_PAUSE)
+        self._pause = min(self._delivered_at - started, MAX_PAUSE)
 
     def _events(self, events: Iterable[Json]) -> Iterable[Event]:
         engine, seen = self.engine, self.engine.revision
         for event in events:
             kv = event["kv"]
-            revision, key = int(kv["mod_revision"]), self.key_prefix.decoded(kv["key"])
+            revision, key = int(kv["mod_revision"]), self.key_prefix.decode(kv["key"])
             if key is None or revision <= seen:
                 continue
             prev = engine.get(key)

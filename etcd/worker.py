@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-Done = Callable[[Exception | None], None]
+Callback = Callable[[Exception | None], None]
 
 
 class Worker:
@@ -13,11 +13,11 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.get_running_loop()
-        self._jobs: SimpleQueue[tuple[Callable[[], None], Done] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Callable[[], None], Callback] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[], None], done: Done) -> None:
+    def submit(self, work: Callable[[], None], done: Callback) -> None:
         """Call `work` in the thread, then `done` in the loop with the error that it raised, or None."""
         self._jobs.put((work, done))
 

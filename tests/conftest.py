@@ -78,7 +78,12 @@ def shared_etcd(clusters: ModuleType, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def patient_store(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores over etcd give members all the time they want: a slow machine is no dead one."""
-    for name in ("cluster.PATIENCE", "cluster._CONNECT", "cluster.QUEUE", "cluster_store.CATCH_UP"):
+    for name in (
+        "cluster.CALL_TIMEOUT",
+        "cluster._CONNECT_TIMEOUT",
+        "cluster.SLOT_TIMEOUT",
+        "cluster_store.CATCH_UP_TIMEOUT",
+    ):
         monkeypatch.setattr(f"etcd.{name}", SECONDS / 3)
 
 

@@ -56,7 +56,7 @@ class Latest(Generic[T]):
     def get(self) -> T:
         """Return the value for the objects that are stored now."""
         try:
-            if self._changes is not None and not self._changes.take():
+            if self._changes is not None and not self._changes.next_nowait():
                 return self._value
         except Compacted:
             pass  # too much has changed since the last call

@@ -29,13 +29,13 @@ class ApiError(Exception):
         self.list_metadata: Obj = {}
         self.warnings: tuple[str, ...] = ()
 
-    def worded(self, message: str) -> Self:
+    def with_message(self, message: str) -> Self:
         """Return the same error with another message."""
         error = type(self)(self.code, self.reason, message, details=self.details)
         error.warnings = self.warnings
         return error
 
-    def warned_before(self, warnings: tuple[str, ...]) -> Self:
+    def prepend_warnings(self, warnings: tuple[str, ...]) -> Self:
         """Return this error with earlier warnings before its own."""
         self.warnings = (*warnings, *self.warnings)
         return self

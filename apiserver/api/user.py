@@ -14,7 +14,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AuthenticatorResponse:
     """The user of a token.
 
     Attributes:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from apiserver.api.user import Known, User
+from apiserver.api.user import AuthenticatorResponse, User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import AlwaysAllow, Authorizer, Request
 from apiserver.auth.tokens import ServiceAccountTokens
@@ -30,18 +30,22 @@ class Guard:
         """The default audiences of tokens."""
         return self.tokens.audiences
 
-    def issue(self, claims: Obj) -> str:
+    def issue_token(self, claims: Obj) -> str:
         """Return a signed token of these claims."""
-        return self.tokens.issue(claims)
+        return self.tokens.issue_token(claims)
 
-    def known(self, token: str, audiences: Sequence[str]) -> Known | None:
+    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse | None:
         """Return the user and audiences of a token, None if it is invalid; static tokens are for this server."""
-        account = self.tokens.known(token, audiences)
+        account = self.tokens.authenticate_token(token, audiences)
         if account is not None:
             return account
         own_audiences = tuple(a for a in audiences if a in self.audiences)
         try:
-            return Known(self.authentication.user_of(f"Bearer {token}", None), own_audiences) if own_audiences else None
+            return (
+                AuthenticatorResponse(self.authentication.user_of(f"Bearer {token}", None), own_audiences)
+                if own_audiences
+                else None
+            )
         except ApiError:
             return None
 
@@ -56,7 +60,7 @@ class Guard:
             )
         )
 
-    def rules(self, user: User, namespace: str) -> Obj:
+    def rules_for(self, user: User, namespace: str) -> Obj:
         """Return the user's permissions, as far as the authorizer can list them."""
         del user, namespace
         return {**(_EVERYTHING if isinstance(self.authorizer, AlwaysAllow) else _NOTHING), "incomplete": False}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from apiserver.api.meta import Obj
-from apiserver.api.user import AUTHENTICATED, Known, User
+from apiserver.api.user import AUTHENTICATED, AuthenticatorResponse, User
 from apiserver.auth.signing import SigningKey, bytes_of, text_of
 
 Lookup = Callable[[str, str, str], Obj | None]
@@ -46,7 +46,7 @@ class ServiceAccountTokens:
         """The signing key, read or created on first use."""
         return SigningKey.load(self._key_file)
 
-    def issue(self, claims: Obj) -> str:
+    def issue_token(self, claims: Obj) -> str:
         """Return a signed token of these claims, to which the issuer is added."""
         header = _encoded({"alg": self.key.algorithm, "kid": self.key.id})
         signed = f"{header}.{_encoded(claims | {'iss': self.issuer})}"
@@ -54,10 +54,10 @@ class ServiceAccountTokens:
 
     def user_of(self, token: str) -> User | None:
         """Return the user of a token for this server, None if it is invalid."""
-        known = self.known(token, self.audiences)
+        known = self.authenticate_token(token, self.audiences)
         return known.user if known else None
 
-    def known(self, token: str, audiences: Sequence[str]) -> Known | None:
+    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse | None:
         """Return the user of a token and its audiences among the given ones, None if it is invalid."""
         claims = self._verified(token) if token.count(".") == 2 else None
         if claims is None or not claims["nbf"] <= self._now() + 60 or self._now() >= claims["exp"]:
@@ -65,8 +65,8 @@ class ServiceAccountTokens:
         own_audiences = tuple(a for a in audiences if a in claims["aud"])
         kubernetes_claim = claims["kubernetes.io"]
         return (
-            Known(_user(claims, kubernetes_claim), own_audiences)
-            if own_audiences and self._lives(kubernetes_claim)
+            AuthenticatorResponse(_user(claims, kubernetes_claim), own_audiences)
+            if own_audiences and self._still_exists(kubernetes_claim)
             else None
         )
 
@@ -80,7 +80,7 @@ class ServiceAccountTokens:
             return None
         return claims if is_genuine and claims.get("iss") == self.issuer else None
 
-    def _lives(self, kubernetes_claim: Obj) -> bool:
+    def _still_exists(self, kubernetes_claim: Obj) -> bool:
         namespace = kubernetes_claim["namespace"]
         account = kubernetes_claim["serviceaccount"]
         if not self._exists(account, "serviceaccounts", namespace):

@@ -17,14 +17,14 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.api.resources import Resource
 from apiserver.apiextensions.crds.approval import conform
 from apiserver.apiextensions.crds.names import accept_names, establish, rivals
-from apiserver.apiextensions.crds.resources import is_served, rows_of, told_verbs
+from apiserver.apiextensions.crds.resources import discovery_verbs, is_served, served_resources
 from apiserver.apiextensions.crds.structural_schemas import judge_structure, verdict_on
 from apiserver.apiextensions.crds.termination import terminates, waits
 from apiserver.controllers.crd_finalizer import CRDFinalizer
 from apiserver.controllers.retries import Retries
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
-from apiserver.registry.custom_resources import CustomKind, Types, Versions
+from apiserver.registry.custom_resources import BuiltinTypes, CustomKind, CustomVersions
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.update import modify
@@ -48,7 +48,7 @@ class CRDController:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._types = Types(registry.schema, registry.field_schema)
+        self._types = BuiltinTypes(registry.schema, registry.field_schema)
         self._known: dict[str, Obj] = {}
         self._served: dict[str, list[CustomKind]] = {}
         self._verdicts: dict[str, tuple[tuple[str, int], Obj | None]] = {}
@@ -106,7 +106,7 @@ class CRDController:
             await self._reconcile(kv)
 
     def _decoded(self, kv: KeyValue) -> Obj:
-        return self._registry.codecs.of(self._resource).decode(kv)
+        return self._registry.codecs.codec_of(self._resource).decode(kv)
 
     def _revision(self, name: str) -> int:
         """Return the newest known revision of a definition, 0 if unknown; events lag behind own writes."""
@@ -201,23 +201,23 @@ class CRDController:
     def _serve(self, definition: Obj) -> None:
         """Update the rows of the table from a definition."""
         name = name_of(definition)
-        rows = rows_of(definition) if is_served(definition) else []
+        rows = served_resources(definition) if is_served(definition) else []
         before = {kind.resource.version: kind for kind in self._served.get(name, ())}
-        versions = Versions(definition["spec"], self._types)
+        versions = CustomVersions(definition["spec"], self._types)
         known = next((kind.versions for kind in before.values()), None)
-        if known is not None and known.reads_alike(versions):
+        if known is not None and known.decodes_like(versions):
             versions = known
         kinds = [self._kind(row, versions, before.get(row.version)) for row in rows]
-        verbs = told_verbs(definition)
+        verbs = discovery_verbs(definition)
         verbs_changed = any(kind.verbs != verbs for kind in kinds)
         for kind in kinds:
             kind.terminates, kind.verbs = terminates(definition), verbs
         if not self._replace(name, kinds) and verbs_changed:
-            self._registry.customs.announce()
+            self._registry.customs.notify()
         if kinds and versions is not known and kinds[0].resource.kept_fields:
             self._reselect(kinds[0])
 
-    def _kind(self, row: Resource, versions: Versions, known: CustomKind | None) -> CustomKind:
+    def _kind(self, row: Resource, versions: CustomVersions, known: CustomKind | None) -> CustomKind:
         if known is not None and known.versions is versions and known.resource == row:
             return known
         return CustomKind(row, versions)

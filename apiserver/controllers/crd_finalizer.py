@@ -12,7 +12,7 @@ from apiserver.api.errors import ApiError, not_found
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.apiextensions.crds import termination
-from apiserver.apiextensions.crds.resources import storage_row
+from apiserver.apiextensions.crds.resources import storage_resource
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
 from apiserver.registry.options import Target, WriteOptions
@@ -80,7 +80,7 @@ class CRDFinalizer:
         """Delete the objects; return whether the definition's finalizer was removed."""
         definition = await self._change_status(definition_id, termination.begun)
         if termination.is_emptied(definition):
-            row = storage_row(definition)
+            row = storage_resource(definition)
             errors = await delete_all(self._registry, row, "", background(SYSTEM)) if row else []
             if errors:
                 await self._change_status(definition_id, lambda old, now: termination.undeleted(old, errors, now))
@@ -113,4 +113,4 @@ class CRDFinalizer:
 
         target = Target(resource, "", definition_id.name, "status")
         written = await modify(self._registry, target, apply, OPTIONS)
-        return self._registry.codecs.of(resource).decode(written.kv)
+        return self._registry.codecs.codec_of(resource).decode(written.kv)

@@ -53,7 +53,7 @@ class EventSweeper:
         known = deque(sorted(Written(_seconds(kv), kv.key, kv.mod_revision) for kv in items))
         while True:
             now = self._clock.now()
-            while events := watcher.take():
+            while events := watcher.next_nowait():
                 known.extend(Written(now, event.key, event.revision) for event in events if event.kv)
             while old := list(_older(known, now - self._ttl)):
                 await self._delete(old)

@@ -12,7 +12,7 @@ from apiserver.api.golang.values import go_json, go_text
 from apiserver.api.jsonpath import JSONPath, JSONPathError, WalkError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.schema.times import canonical_time
-from apiserver.groups.cell_format import Since, epoch
+from apiserver.groups.cell_format import AgeCell, epoch
 from apiserver.groups.cells import UNKNOWN, Cells
 from apiserver.groups.columns import META, NAME, Column, Printer
 
@@ -116,7 +116,7 @@ def _boolean(value: Any) -> bool | None:
     return value if type(value) is bool else None
 
 
-def _date(value: Any) -> Since | str | None:
+def _date(value: Any) -> AgeCell | str | None:
     if type(value) is not str:
         return None
     if value in _NO_TIME:
@@ -126,7 +126,7 @@ def _date(value: Any) -> Since | str | None:
     except ValueError:
         return "<invalid>"
     start = epoch(value) or epoch(time)  # whole seconds, if Go reads a text that Python does not
-    return UNKNOWN if start is None else Since(start)
+    return UNKNOWN if start is None else AgeCell(start)
 
 
 def _null(_value: Any) -> None:

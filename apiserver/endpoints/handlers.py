@@ -28,7 +28,15 @@ from apiserver.registry.rest.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATC
 from apiserver.registry.rest.update import update as update_object
 from apiserver.registry.storage import ListPage
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
-from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part, Warned
+from apiserver.registry.subresources import (
+    CONNECTIONS,
+    SUBRESOURCES,
+    VIRTUAL,
+    Handler,
+    KubeletLocation,
+    ObjectWithWarnings,
+    SubresourceRequest,
+)
 from etcd.store import KeyValue
 
 DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
@@ -155,7 +163,7 @@ class Handlers:
         page = ListPage(items, self._registry.storage.store.revision)
         return self._listed(context, shape, page, warnings=deletion.deletion_warnings(target, options))
 
-    async def computed(self, context: RequestContext, verb: str, part: Part) -> Reply:
+    async def computed(self, context: RequestContext, verb: str, part: Handler) -> Reply:
         """Answer for a subresource that is not a stored field of its object, or for a resource that is not stored."""
         target, shape = context.target, context.shape()
         body = patch = None
@@ -166,8 +174,8 @@ class Handlers:
             body = await self._body(context, subresource.kind if subresource else target.resource.kind)
         kind = OPTIONS.get(verb, "UpdateOptions")
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind=kind)
-        answer = await part(Call(self._registry, target, verb, options, context.query, body, patch))
-        if isinstance(answer, Location):
+        answer = await part(SubresourceRequest(self._registry, target, verb, options, context.query, body, patch))
+        if isinstance(answer, KubeletLocation):
             return await self._proxy(context, answer)
         if answer is None:
             return response(b"", code=204, media="", audit_id=context.audit_id)
@@ -175,7 +183,7 @@ class Handlers:
             return self._written(context, shape, answer)
         if isinstance(answer, ListPage):
             return self._listed(context, shape, answer)
-        obj, warnings = answer if isinstance(answer, Warned) else (answer, ())
+        obj, warnings = answer if isinstance(answer, ObjectWithWarnings) else (answer, ())
         rendered = self._renderer.computed(target.resource, obj, shape)
         return self._finished(context, shape, rendered, code=201 if verb == "create" else 200, warnings=warnings)
 
@@ -222,13 +230,13 @@ class Handlers:
     def _answer(
         self, context: RequestContext, shape: Shape, kv: KeyValue, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> Answer:
-        body = self._renderer.one(kv, self._registry.codecs.of(context.target.resource), shape)
+        body = self._renderer.one(kv, self._registry.codecs.codec_of(context.target.resource), shape)
         return self._finished(context, shape, body, code=code, warnings=warnings)
 
     def _listed(
         self, context: RequestContext, shape: Shape, selected: ListPage, *, warnings: tuple[str, ...] = ()
     ) -> Answer:
-        body = self._renderer.many(selected, self._registry.codecs.of(context.target.resource), shape)
+        body = self._renderer.many(selected, self._registry.codecs.codec_of(context.target.resource), shape)
         return self._finished(context, shape, body, warnings=warnings)
 
     def _finished(
@@ -256,7 +264,7 @@ def _check_named(target: Target) -> None:
         raise errors.bad_request("name must be provided")
 
 
-ProxyHandler = Callable[[RequestContext, Location], Awaitable[Reply]]
+ProxyHandler = Callable[[RequestContext, KubeletLocation], Awaitable[Reply]]
 """Answers a request by proxying it to a location."""
 Handle = Callable[[Handlers, RequestContext], Awaitable[Reply]]
 
@@ -352,7 +360,7 @@ def _part_action(method: str, target: Target) -> Action:
     return _computed(verb, SUBRESOURCES[target.subresource])
 
 
-def _computed(verb: str, part: Part) -> Action:
+def _computed(verb: str, part: Handler) -> Action:
     return Action(verb, lambda handlers, context: handlers.computed(context, verb, part))
 
 

@@ -23,7 +23,7 @@ from apiserver.endpoints.handlers import RequestContext
 from apiserver.endpoints.http_response import Answer, Reply
 from apiserver.endpoints.relay import Backend, Relay
 from apiserver.endpoints.responses import response
-from apiserver.registry.subresources import Location
+from apiserver.registry.subresources import KubeletLocation
 
 MAX_ERROR_BYTES = 50_000
 """The bytes of a kubelet's error that are forwarded (response_checker.go's maxReadLength)."""
@@ -71,7 +71,7 @@ class Kubelets:
         self._session: aiohttp.ClientSession | None = None
         self._open: set[asyncio.Task[object]] = set()
 
-    async def proxy(self, context: RequestContext, location: Location) -> Reply:
+    async def proxy(self, context: RequestContext, location: KubeletLocation) -> Reply:
         """Proxy a request to a kubelet, until the response or the upgraded connection ends.
 
         Raises:
@@ -81,7 +81,7 @@ class Kubelets:
         assert task is not None
         self._open.add(task)
         try:
-            if location.upgrades:
+            if location.is_upgrade:
                 return await self._upgraded(context, location)
             return await self._log(context, location)
         finally:
@@ -98,7 +98,7 @@ class Kubelets:
 
     # -- logs
 
-    async def _log(self, context: RequestContext, location: Location) -> web.StreamResponse:
+    async def _log(self, context: RequestContext, location: KubeletLocation) -> web.StreamResponse:
         url = f"https://{location.authority}{location.path}"
         try:
             kubelet_response = await self._client().get(URL(url, encoded=True), ssl=self._tls_for(location))
@@ -135,7 +135,7 @@ class Kubelets:
 
     # -- upgraded connections
 
-    async def _upgraded(self, context: RequestContext, location: Location) -> Reply:
+    async def _upgraded(self, context: RequestContext, location: KubeletLocation) -> Reply:
         request = context.request
         if not is_upgrade_request(request.headers):
             raise errors.bad_request("Upgrade request required")
@@ -154,7 +154,7 @@ class Kubelets:
             backend.close()
         return Upgraded()
 
-    async def _dial(self, location: Location) -> Backend:
+    async def _dial(self, location: KubeletLocation) -> Backend:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._timeout):
@@ -165,8 +165,8 @@ class Kubelets:
             raise ApiError(500, "", f"error dialing backend: {_dial_words(error, location)}") from error
         return backend
 
-    def _tls_for(self, location: Location) -> ssl.SSLContext:
-        return self._tls if location.verified else self._blind_tls
+    def _tls_for(self, location: KubeletLocation) -> ssl.SSLContext:
+        return self._tls if location.verify_tls else self._blind_tls
 
 
 def _ssl_context(access: KubeletAccess, *, verified: bool) -> ssl.SSLContext:
@@ -181,7 +181,7 @@ def _ssl_context(access: KubeletAccess, *, verified: bool) -> ssl.SSLContext:
     return context
 
 
-def _head(request: web.BaseRequest, location: Location) -> bytes:
+def _head(request: web.BaseRequest, location: KubeletLocation) -> bytes:
     """Return the head of the request to the kubelet."""
     lines = [f"{request.method} {location.path} HTTP/1.1", f"Host: {location.authority}", "Content-Length: 0"]
     lines += [f"{name}: {value}" for name in FORWARDED_HEADERS for value in request.headers.getall(name, ())]
@@ -237,7 +237,7 @@ _VERIFY_ERRORS: Mapping[int, str] = {
 """OpenSSL's verification error → the message of Go's crypto/x509."""
 
 
-def _dial_words(error: BaseException, location: Location) -> str:
+def _dial_words(error: BaseException, location: KubeletLocation) -> str:
     """Return the error of Go's net package for a failed connection."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         error = error.certificate_error

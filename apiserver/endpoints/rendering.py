@@ -12,7 +12,7 @@ from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
 from apiserver.endpoints.negotiation import Form
 from apiserver.endpoints.tables import Tables
-from apiserver.groups.columns import Row
+from apiserver.groups.columns import TableRow
 from apiserver.registry.clock import Clock
 from apiserver.registry.codec import Buffer, Codec
 from apiserver.registry.storage import ListPage
@@ -63,7 +63,7 @@ class Renderer:
     def __init__(self, clock: Clock, tables: Tables) -> None:
         self._clock = clock
         self._tables = tables
-        self._rows: dict[tuple[str, str, int, int], tuple[Row, bytes]] = {}
+        self._rows: dict[tuple[str, str, int, int], tuple[TableRow, bytes]] = {}
 
     def invalidate(self) -> None:
         """Drop all rows: the columns of a custom kind may have changed."""
@@ -106,12 +106,12 @@ class Renderer:
             raise _no_list(f"{package}.{obj['kind']}")
         printer = self._tables.computed(resource, obj)
         included = {"None": None, "Object": obj}.get(shape.include, partial)
-        row = {"cells": printer.row(obj).at(self._clock.now()), "object": included}
+        row = {"cells": printer.row(obj).cells_at(self._clock.now()), "object": included}
         table = {
             "kind": "Table",
             "apiVersion": version,
             "metadata": {"resourceVersion": metadata.get("resourceVersion", "")},
-            "columnDefinitions": self._tables.defined(printer),
+            "columnDefinitions": self._tables.column_definitions(printer),
             "rows": [row],
         }
         return orjson.dumps(table)
@@ -169,12 +169,12 @@ class Renderer:
         elif shape.include == "None" and not annotations:  # the end of the initial events must be marked
             included = None
         printer = self._tables.printer(codec.resource)
-        row = {"cells": printer.row(obj).at(self._clock.now()), "object": included}
+        row = {"cells": printer.row(obj).cells_at(self._clock.now()), "object": included}
         table = {
             "kind": "Table",
             "apiVersion": partial["apiVersion"],
             "metadata": {"resourceVersion": str(revision)},
-            "columnDefinitions": self._tables.defined(printer) if first else None,
+            "columnDefinitions": self._tables.column_definitions(printer) if first else None,
             "rows": [row],
         }
         return orjson.dumps(table)
@@ -185,7 +185,7 @@ class Renderer:
         version = f"meta.k8s.io/{shape.form.version}"
         now = self._clock.now()
         rows = b",".join([self._row(codec, kv, shape, now) for kv in items])
-        defined = self._tables.defined(self._tables.printer(codec.resource)) if with_columns else None
+        defined = self._tables.column_definitions(self._tables.printer(codec.resource)) if with_columns else None
         head = {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": defined}
         return b'%b,"rows":[%b]}' % (orjson.dumps(head)[:-1], rows)
 
@@ -199,7 +199,7 @@ class Renderer:
             case _:
                 obj = _partial(shape.form.version, metadata)
         conditions = b'"conditions":%b,' % orjson.dumps(row.conditions) if row.conditions else b""
-        return b'{"cells":%b,%b"object":%b}' % (orjson.dumps(row.at(now)), conditions, obj)
+        return b'{"cells":%b,%b"object":%b}' % (orjson.dumps(row.cells_at(now)), conditions, obj)
 
     def _in_row_order(self, codec: Codec, items: Sequence[KeyValue]) -> Sequence[KeyValue]:
         """Return the objects in the order in which a Table shows them."""
@@ -209,7 +209,7 @@ class Renderer:
     def _metadata_only(self, codec: Codec, kv: KeyValue, shape: Shape) -> bytes:
         return _partial(shape.form.version, self._compiled(codec, kv)[1])
 
-    def _compiled(self, codec: Codec, kv: KeyValue) -> tuple[Row, bytes]:
+    def _compiled(self, codec: Codec, kv: KeyValue) -> tuple[TableRow, bytes]:
         resource = codec.resource
         # bytes cache their hash; a dry run has other bytes at the stored revision
         key = (resource.api_version, kv.key, kv.mod_revision, hash(kv.value))

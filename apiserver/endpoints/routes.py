@@ -22,7 +22,7 @@ class Route(NamedTuple):
     """
 
     target: Target
-    rest: str = ""
+    proxy_path: str = ""
     watch: bool = False
 
 
@@ -60,7 +60,7 @@ class Router:
             return route
         if route.target.subresource and not route.target.resource.custom:  # those cannot be watched
             return None
-        return Route(route.target, route.rest, watch=True)
+        return Route(route.target, route.proxy_path, watch=True)
 
     def _resource_route(self, group: str, version: str, parts: list[str]) -> Route | None:
         namespace = ""

@@ -157,7 +157,7 @@ class Dispatch:
         else:
             action = action_of(method, target)
         match = RouteMatch(target, action, _labels(action.verb, target), route.watch)
-        if not route.watch and not route.rest and len(path) <= LONGEST:
+        if not route.watch and not route.proxy_path and len(path) <= LONGEST:
             self._keep_template(method, path, match)
         return match
 

@@ -68,6 +68,6 @@ class Tables:
             return SCALE
         return printer_of(group, obj["kind"])
 
-    def defined(self, printer: Printer) -> list[Obj]:
+    def column_definitions(self, printer: Printer) -> list[Obj]:
         """Return the columnDefinitions of a printer."""
-        return printer.defined(self._definitions)
+        return printer.column_definitions(self._definitions)

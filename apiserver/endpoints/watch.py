@@ -87,7 +87,7 @@ class Watches:
         key = (resource.api_version, resource.plural, shape)
         frames = self._frames.get(key)
         if frames is None:
-            frames = self._frames[key] = Frames(self._renderer, self._registry.codecs.of(resource), shape)
+            frames = self._frames[key] = Frames(self._renderer, self._registry.codecs.codec_of(resource), shape)
         return frames
 
     async def _send(self, context: RequestContext, stream: Stream) -> web.StreamResponse:

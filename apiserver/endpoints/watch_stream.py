@@ -176,7 +176,7 @@ class Stream:
 
     async def _events_until(self, when: float) -> Sequence[Event]:
         assert self._watcher is not None
-        events = self._watcher.take()
+        events = self._watcher.next_nowait()
         if events:
             return events
         try:

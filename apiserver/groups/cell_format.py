@@ -46,7 +46,7 @@ def human_duration(seconds: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
+class AgeCell:
     """A cell that shows how long ago something happened.
 
     Attributes:
@@ -57,7 +57,7 @@ class Since:
     start: float
     pattern: str = ""
 
-    def at(self, now: float) -> str:
+    def text_at(self, now: float) -> str:
         """Return the cell's text at a time (seconds since the epoch)."""
         duration = human_duration(now - self.start)
         return self.pattern % duration if self.pattern else duration
@@ -74,13 +74,13 @@ def epoch(timestamp: Any) -> float | None:
     return None if seconds == _ZERO_TIME else seconds
 
 
-def since(timestamp: Any) -> Since | str:
+def since(timestamp: Any) -> AgeCell | str:
     """Return a cell that counts from a timestamp, or "<unknown>" if there is none."""
     start = epoch(timestamp)
-    return UNKNOWN if start is None else Since(start)
+    return UNKNOWN if start is None else AgeCell(start)
 
 
-def age(obj: Obj) -> Since | str:
+def age(obj: Obj) -> AgeCell | str:
     """Return the cell of the column Age."""
     return since(metadata(obj).get("creationTimestamp"))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.api.meta import Obj, name_of
-from apiserver.groups.cell_format import Since, age
+from apiserver.groups.cell_format import AgeCell, age
 from apiserver.groups.cells import Cells
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -57,7 +57,7 @@ def _description(doc: str, definitions: Mapping[str, Obj]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row of a Table whose ages are not yet filled in.
 
     Attributes:
@@ -67,14 +67,14 @@ class Row:
     """
 
     cells: Cells
-    moving: tuple[tuple[int, Since], ...]
+    ages: tuple[tuple[int, AgeCell], ...]
     conditions: list[Obj]
 
-    def at(self, now: float) -> list[Any]:
+    def cells_at(self, now: float) -> list[Any]:
         """Return the cells at a time (seconds since the epoch), ready for JSON."""
         cells = self.cells.copy()
-        for index, cell in self.moving:
-            cells[index] = cell.at(now)
+        for index, cell in self.ages:
+            cells[index] = cell.text_at(now)
         return cells
 
 
@@ -93,7 +93,7 @@ class Printer:
     conditions: Callable[[Obj], list[Obj]] | None = None
     order: Callable[[Obj], tuple[int, str]] | None = None
 
-    def defined(self, definitions: Mapping[str, Obj]) -> list[Obj]:
+    def column_definitions(self, definitions: Mapping[str, Obj]) -> list[Obj]:
         """Return the columnDefinitions.
 
         Args:
@@ -101,14 +101,14 @@ class Printer:
         """
         return [column.definition(definitions) for column in self.columns]
 
-    def row(self, obj: Obj) -> Row:
+    def row(self, obj: Obj) -> TableRow:
         """Return the row of an object, which is only read; callers may cache it until the object changes.
 
         Malformed or missing data never raises.
         """
         cells = self.cells(obj)
-        moving = tuple([(index, cell) for index, cell in enumerate(cells) if type(cell) is Since])
-        return Row(cells, moving, self.conditions(obj) if self.conditions else [])
+        moving = tuple([(index, cell) for index, cell in enumerate(cells) if type(cell) is AgeCell])
+        return TableRow(cells, moving, self.conditions(obj) if self.conditions else [])
 
 
 NAME = Column("Name", f"{META}ObjectMeta#name", format="name")

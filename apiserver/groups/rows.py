@@ -16,7 +16,7 @@ PROXY = ("create", "delete", "get", "patch", "update")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubresourceSpec:
     """A subresource: its verbs and the kind of its bodies; without a kind, its parent's."""
 
     verbs: tuple[str, ...]
@@ -26,27 +26,27 @@ class Part:
 
 
 SUBRESOURCES = {
-    "approval": Part(EDIT),
-    "attach": Part(STREAM, "PodAttachOptions"),
-    "binding": Part(CREATE, "Binding"),
-    "ephemeralcontainers": Part(EDIT),
-    "eviction": Part(CREATE, "Eviction", "policy"),
-    "exec": Part(STREAM, "PodExecOptions"),
-    "finalize": Part(UPDATE),
-    "log": Part(GET),
-    "portforward": Part(STREAM, "PodPortForwardOptions"),
-    "resize": Part(EDIT),
-    "scale": Part(EDIT, "Scale", "autoscaling"),
-    "status": Part(EDIT),
-    "token": Part(CREATE, "TokenRequest", "authentication.k8s.io"),
+    "approval": SubresourceSpec(EDIT),
+    "attach": SubresourceSpec(STREAM, "PodAttachOptions"),
+    "binding": SubresourceSpec(CREATE, "Binding"),
+    "ephemeralcontainers": SubresourceSpec(EDIT),
+    "eviction": SubresourceSpec(CREATE, "Eviction", "policy"),
+    "exec": SubresourceSpec(STREAM, "PodExecOptions"),
+    "finalize": SubresourceSpec(UPDATE),
+    "log": SubresourceSpec(GET),
+    "portforward": SubresourceSpec(STREAM, "PodPortForwardOptions"),
+    "resize": SubresourceSpec(EDIT),
+    "scale": SubresourceSpec(EDIT, "Scale", "autoscaling"),
+    "status": SubresourceSpec(EDIT),
+    "token": SubresourceSpec(CREATE, "TokenRequest", "authentication.k8s.io"),
 }
-PROXIES = {kind: Part(PROXY, f"{kind}ProxyOptions") for kind in ("Node", "Pod", "Service")}
+PROXY_SUBRESOURCES = {kind: SubresourceSpec(PROXY, f"{kind}ProxyOptions") for kind in ("Node", "Pod", "Service")}
 """Kind → its subresource "proxy", which has options of its own."""
 
 
 _RANKS = {group: rank for rank, group in enumerate(KINDS)}
 
-STORED_AS = {("events.k8s.io", "Event"): ("", "v1")}
+COHABITATING_RESOURCES = {("events.k8s.io", "Event"): ("", "v1")}
 """Kinds that are stored as another group's kind of the same name (upstream's cohabitating resources)."""
 
 
@@ -92,7 +92,7 @@ def _rows(
     versions = sorted(served, key=version_rank, reverse=True)
     plural = plural_of(kind)
     for version in versions:
-        storage_group, storage_version = STORED_AS.get((group, kind.name), (group, versions[0]))
+        storage_group, storage_version = COHABITATING_RESOURCES.get((group, kind.name), (group, versions[0]))
         has_status = kind.verbs != CREATE and "status" in definitions[served[version]].get("properties", {})
         parts = (*kind.subresources, "status") if has_status else kind.subresources
         yield Resource(
@@ -116,7 +116,7 @@ def _rows(
 
 
 def _subresource(name: str, *, kind: BuiltinKind, group: str, version: str) -> Subresource:
-    part = PROXIES[kind.name] if name == "proxy" else SUBRESOURCES[name]
+    part = PROXY_SUBRESOURCES[kind.name] if name == "proxy" else SUBRESOURCES[name]
     if part.kind:
         return Subresource(name=name, verbs=part.verbs, kind=part.kind, group=part.group, version=part.version)
     return Subresource(name=name, verbs=part.verbs, kind=kind.name, group=group, version=version)

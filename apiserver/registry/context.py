@@ -20,8 +20,8 @@ from apiserver.registry.conversion import conversion_of
 from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.security import Security
-from apiserver.registry.serviceip.allocator import ServiceAddresses
-from apiserver.registry.serviceip.reservations import ServiceClaims
+from apiserver.registry.serviceip.allocator import ServiceAllocator
+from apiserver.registry.serviceip.reservations import ReservationStore
 from apiserver.registry.spec_cache import SpecCache, spec_caches_by_kind
 from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
@@ -34,7 +34,7 @@ class Codecs:
         self._customs = customs
         self._made: dict[tuple[str, str, str], Codec] = {}
 
-    def of(self, resource: Resource) -> Codec:
+    def codec_of(self, resource: Resource) -> Codec:
         """Return the codec that reads and writes objects in the resource's version."""
         key = (resource.group, resource.version, resource.plural)
         codec = self._made.get(key)
@@ -52,7 +52,7 @@ class Codecs:
             schema_generation=custom.stored_generation,
         )
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Drop all codecs, so that they are built again: rows have changed."""
         self._made.clear()
 
@@ -71,10 +71,10 @@ class Registry:
     ids: Ids
     timestamps: Timestamps
     security: Security
-    addresses: ServiceAddresses
+    service_allocator: ServiceAllocator
     customs: CustomKinds
     codecs: Codecs
-    claims: ServiceClaims | None = None
+    reservations: ReservationStore | None = None
     event_ttl: float = 0.0
     spec_caches: Mapping[tuple[str, str, str], SpecCache] = field(default_factory=spec_caches_by_kind)
 
@@ -130,7 +130,7 @@ Change = Callable[[Obj], Obj]
 """Returns the new object for the old one, which it does not change."""
 
 
-class Attach:
+class ComputeIndexAttrs:
     """Computes IndexAttrs from stored bytes, for objects read when the store opens or written by other servers."""
 
     def __init__(self, table: ResourceTable, customs: CustomKinds) -> None:

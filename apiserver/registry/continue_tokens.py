@@ -31,15 +31,15 @@ def decode_token(token: str) -> tuple[int, str]:
     value = _read(token)
     version, revision, start = value.get("v") or "", value.get("rv") or 0, value.get("start") or ""
     if version != VERSION:
-        raise _bad(f"server does not recognize this encoded version {version}")
+        raise _invalid_token(f"server does not recognize this encoded version {version}")
     if not revision:
-        raise _bad(f"incorrect encoded start resourceVersion (version {VERSION})")
+        raise _invalid_token(f"incorrect encoded start resourceVersion (version {VERSION})")
     if not start:
-        raise _bad(f"encoded start key empty (version {VERSION})")
+        raise _invalid_token(f"encoded start key empty (version {VERSION})")
     key = "/" + start.removeprefix("/")
     # a key that climbs out of the list's prefix; two slashes in front mean something to POSIX, here they do not
     if key.startswith("//") or posixpath.normpath(key) != key:
-        raise _bad(start)
+        raise _invalid_token(start)
     return revision, key[1:]
 
 
@@ -47,23 +47,25 @@ def _read(token: str) -> dict[str, Any]:
     raw = token.encode(errors="replace")
     illegal = _ILLEGAL.search(raw)
     if illegal or len(raw) % 4 == 1:
-        raise _bad(f"illegal base64 data at input byte {illegal.start() if illegal else len(raw) - 1}")
+        raise _invalid_token(f"illegal base64 data at input byte {illegal.start() if illegal else len(raw) - 1}")
     text = base64.urlsafe_b64decode(raw + b"=" * (-len(raw) % 4))
     try:
         fields = orjson.loads(text)
     except ValueError as error:
-        raise _bad(json_syntax.problem(text.decode(errors="replace")) or str(error)) from error
+        raise _invalid_token(json_syntax.problem(text.decode(errors="replace")) or str(error)) from error
     if not isinstance(fields, dict):
-        raise _bad(
+        raise _invalid_token(
             f"json: cannot unmarshal {json_syntax.type_name(fields)} into Go value of type storage.continueToken"
         )
     for name, (kind, go) in _FIELDS.items():
         value = fields.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             json_type = json_syntax.type_name(value)
-            raise _bad(f"json: cannot unmarshal {json_type} into Go struct field continueToken.{name} of type {go}")
+            raise _invalid_token(
+                f"json: cannot unmarshal {json_type} into Go struct field continueToken.{name} of type {go}"
+            )
     return fields
 
 
-def _bad(why: str) -> ApiError:
+def _invalid_token(why: str) -> ApiError:
     return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")

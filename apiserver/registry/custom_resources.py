@@ -39,26 +39,26 @@ _BLOCKING = frozenset(
     )
 )
 """Errors after which rules are not evaluated, as they could fail for the same reason (customresource/strategy.go)."""
-_DEEPEST = 128
+_MAX_DEPTH = 128
 """A text with no more brackets than this cannot be nested too deeply, so its nesting is not checked."""
 _NO_WEBHOOKS = (
     "this server calls no webhooks; use the version that is stored, or set spec.conversion.strategy to None in its "
     "CustomResourceDefinition"
 )
-_UNCHECKED = (
+_UNVALIDATED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
 
 
-class Types(NamedTuple):
+class BuiltinTypes(NamedTuple):
     """The types of what all objects have, built-in or custom: their metadata."""
 
     schema: Schema
     fields: FieldSchema
 
 
-class Versions:
+class CustomVersions:
     """The versions of a kind as its definition has them, served or not, and their conversion.
 
     Attributes:
@@ -68,7 +68,7 @@ class Versions:
         schema_generation: marks the objects that these schemas have written.
     """
 
-    def __init__(self, spec: Obj, types: Types) -> None:
+    def __init__(self, spec: Obj, types: BuiltinTypes) -> None:
         """Read the spec of a definition."""
         self.entries: Mapping[str, Obj] = {each["name"]: each for each in spec["versions"]}
         self.storage = next((name for name, each in self.entries.items() if each.get("storage")), "")
@@ -84,7 +84,7 @@ class Versions:
             structural = self._structurals[name] = Structural(_schema(self.entries[name]), self.types.schema)
         return structural
 
-    def reads_alike(self, other: "Versions") -> bool:
+    def decodes_like(self, other: "CustomVersions") -> bool:
         """Return whether objects are read and written the same by these versions and by others."""
         return self.entries == other.entries and self.is_converted == other.is_converted
 
@@ -101,7 +101,7 @@ class CustomKind:
             lists it.
     """
 
-    def __init__(self, resource: Resource, versions: Versions) -> None:
+    def __init__(self, resource: Resource, versions: CustomVersions) -> None:
         self.resource = resource
         self.versions = versions
         self.version = versions.entries[resource.version]
@@ -244,7 +244,7 @@ class CustomKind:
         if self.rules is None:
             return Verdict(failures)
         if any(error.reason in _BLOCKING for error in failures):
-            return Verdict([*failures, field.invalid("<nil>", None, _UNCHECKED)])
+            return Verdict([*failures, field.invalid("<nil>", None, _UNVALIDATED)])
         verdict = self.rules.judge(obj, old)
         return Verdict(failures + verdict.errors, verdict.warnings)
 
@@ -295,7 +295,7 @@ class CustomKinds:
     def __iter__(self) -> Iterator[CustomKind]:
         return iter(self._kinds.values())
 
-    def listen(self, listener: Listener) -> None:
+    def on_change(self, listener: Listener) -> None:
         """Add a listener, called whenever rows are added, changed or removed, or their discovery changes."""
         self._listeners.append(listener)
 
@@ -313,9 +313,9 @@ class CustomKinds:
         self._by_prefix = {
             kind.resource.storage_prefix: kind for kind in self._kinds.values() if kind.resource.kept_fields
         }
-        self.announce()
+        self.notify()
 
-    def announce(self) -> None:
+    def notify(self) -> None:
         """Call the listeners, who read the rows again; a row that is the same object has not changed."""
         for listener in self._listeners:
             listener()
@@ -341,7 +341,7 @@ def _copied(obj: Obj) -> Obj:
 
 def _is_deep(body: bytes) -> bool:
     """Return whether a text may be nested too deeply to be stored; true if there is no text."""
-    return not body or body.count(b"{") + body.count(b"[") > _DEEPEST
+    return not body or body.count(b"{") + body.count(b"[") > _MAX_DEPTH
 
 
 def _gvk(resource: Resource) -> GroupVersionKind:

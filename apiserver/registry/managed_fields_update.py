@@ -15,7 +15,7 @@ _REPLICAS = NestedField.at(".spec.replicas")
 """The field that the Scale of a built-in kind sets."""
 
 
-def own_fields(registry: Registry, target: Target, old: Obj, new: Obj, options: WriteOptions) -> None:
+def update_managed_fields(registry: Registry, target: Target, old: Obj, new: Obj, options: WriteOptions) -> None:
     """Record the owners of the changed fields in metadata.managedFields."""
     owner, now = _owner(target, options), registry.timestamps.now()
     if target.subresource == "scale":
@@ -62,7 +62,7 @@ def _set_of(field: NestedField) -> FieldSet:
     return fields
 
 
-def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
+def create_managed_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
     """Record the owner of a new object's fields; a cached spec has its field set, a pending one gets it."""
     obj, cached_spec, pending = decoded.obj, decoded.cached_spec, decoded.pending
     resource = target.resource

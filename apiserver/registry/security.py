@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from apiserver.api.meta import Obj
-from apiserver.api.user import Known, User
+from apiserver.api.user import AuthenticatorResponse, User
 
 
 class Security(Protocol):
@@ -15,11 +15,11 @@ class Security(Protocol):
         """The default audiences of tokens: this server."""
         ...
 
-    def issue(self, claims: Obj) -> str:
+    def issue_token(self, claims: Obj) -> str:
         """Return a signed token of these claims, to which the issuer is added."""
         ...
 
-    def known(self, token: str, audiences: Sequence[str]) -> Known | None:
+    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse | None:
         """Return the user of a token and its audiences, None if it is invalid or for none of the given audiences."""
         ...
 
@@ -27,6 +27,6 @@ class Security(Protocol):
         """Return whether the user may do what resourceAttributes or nonResourceAttributes describe."""
         ...
 
-    def rules(self, user: User, namespace: str) -> Obj:
+    def rules_for(self, user: User, namespace: str) -> Obj:
         """Return the user's permissions in a namespace, as the status of a SelfSubjectRulesReview."""
         ...

@@ -16,9 +16,9 @@ import orjson
 from apiserver.api.managedfields.field_sets import FieldSet
 from apiserver.api.meta import Obj
 
-KEPT = 256
+MAX_SPECS = 256
 """The number of specs that are kept of a kind; one takes less than 16 kB."""
-LARGEST = 8192
+MAX_SPEC_BYTES = 8192
 """The bytes of the largest spec that is kept."""
 
 
@@ -68,19 +68,19 @@ class SpecCache:
         except orjson.JSONEncodeError:  # nested too deeply: decoding will say so
             return b"", None
         cached_spec = self._specs.get(key)
-        if cached_spec is not None or len(key) > LARGEST:
+        if cached_spec is not None or len(key) > MAX_SPEC_BYTES:
             return b"", cached_spec
         mark = hash(key)
         if mark in self._seen_hashes:
             return key, None
-        if len(self._seen_hashes) >= KEPT:
+        if len(self._seen_hashes) >= MAX_SPECS:
             del self._seen_hashes[next(iter(self._seen_hashes))]
         self._seen_hashes[mark] = None
         return b"", None
 
     def keep(self, key: bytes, cached_spec: CachedSpec) -> None:
         """Cache a spec under its key; the oldest one is dropped if there are too many."""
-        if len(self._specs) >= KEPT:
+        if len(self._specs) >= MAX_SPECS:
             del self._specs[next(iter(self._specs))]
         self._specs[key] = cached_spec
 

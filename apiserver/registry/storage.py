@@ -16,7 +16,7 @@ from etcd.store import Compacted, Conflict, KeyValue, Page, Store, StoreError, U
 ROOT = "/registry/"
 RETRY_AFTER = 1
 """Seconds after which clients should retry while the store is unreachable."""
-FUTURE_WAIT = 3.0
+MAX_REVISION_WAIT = 3.0
 """Seconds that a read waits for a resourceVersion that is yet to come (cacher's blockTimeout)."""
 
 Match = Callable[[KeyValue], bool]
@@ -154,7 +154,7 @@ class Storage:
             raise errors.not_found(resource.group, resource.plural, name)
         return kv
 
-    async def change(
+    async def guaranteed_update(
         self, resource: Resource, namespace: str, name: str, attempt: Callable[[KeyValue], Awaitable[T]], *, sure: bool
     ) -> T:
         """Change one object and return the outcome; retry on the newest state if others changed the object meanwhile.
@@ -200,7 +200,7 @@ class Storage:
         if revision <= self.store.revision:
             return
         with map_store_errors():
-            has_come = await self.store.wait_for(revision, FUTURE_WAIT)
+            has_come = await self.store.wait_for(revision, MAX_REVISION_WAIT)
         if not has_come:
             raise errors.timeout(
                 f"Timeout: Too large resource version: {revision}, current: {self.store.revision}",

@@ -10,7 +10,7 @@ from apiserver.groups.kinds import ALL_KINDS
 from apiserver.groups.notices import Notice
 
 
-def bound(rows: Iterable[Resource]) -> Iterator[Resource]:
+def notices_by_kind(rows: Iterable[Resource]) -> Iterator[Resource]:
     """Yield the rows, with their notices if their kind has some; all others are the same objects."""
     for row in rows:
         notices = NOTICES.get((row.group, row.kind))

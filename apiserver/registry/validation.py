@@ -20,7 +20,7 @@ VALIDATORS: Mapping[tuple[str, str], Validator] = {
 }
 """(group, kind) → the validator of all but the metadata."""
 
-PART_VALIDATORS: Mapping[tuple[str, str, str], Callable[[Obj, Obj], Errors]] = {
+SUBRESOURCE_VALIDATORS: Mapping[tuple[str, str, str], Callable[[Obj, Obj], Errors]] = {
     (*key, name): validator
     for key, kind in ALL_KINDS.items()
     for name, validator in kind.subresource_validators.items()
@@ -87,12 +87,12 @@ def validate_status_update(resource: Resource, new: Obj, old: Obj) -> list[Field
     return errors
 
 
-def validate_part_update(name: str) -> Check:
+def validate_subresource_update(name: str) -> Check:
     """Return the validator of another subresource that is a part of its object, such as pods/resize."""
 
     def check(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
         errors = validate_metadata_update(resource, new, old)
-        validator = PART_VALIDATORS.get((resource.group, resource.kind, name))
+        validator = SUBRESOURCE_VALIDATORS.get((resource.group, resource.kind, name))
         if validator is not None:
             errors += validator(new, old)
         return errors

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from dataclasses import dataclass
 from typing import Any, Final
 
-from etcd.access import ALL, Access
+from etcd.access import ALL_KEYS, ClusterConfig
 from etcd.cluster import Cluster, Json
-from etcd.pages import answers
+from etcd.pages import range_responses
 from etcd.store import UNFINISHED, Compacted, StoreError, TooLarge, Unreachable
 from mockube.backup.archive import Archive, ArchiveError, Header, Record
 from mockube.backup.options import BackupOptions
@@ -52,12 +52,12 @@ class State:
 class Prefix:
     """The keys of one store in a cluster. Make it in a running event loop."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ClusterConfig) -> None:
         self._cluster = Cluster(access)
         self._key_prefix = access.key_prefix
-        self._first = self._key_prefix.encoded(self._key_prefix.inside) or ALL
-        self._mark = self._key_prefix.encoded(f"{self._key_prefix.inside}{_MARK}")
-        self.name = f"{','.join(access.endpoints)} under {self._key_prefix.outside}"
+        self._first = self._key_prefix.encode(self._key_prefix.store_prefix) or ALL_KEYS
+        self._mark = self._key_prefix.encode(f"{self._key_prefix.store_prefix}{_MARK}")
+        self.name = f"{','.join(access.endpoints)} under {self._key_prefix.cluster_prefix}"
 
     async def close(self) -> None:
         """Close all connections."""
@@ -87,7 +87,9 @@ class Prefix:
             StoreError: the cluster does not answer, or a key is not valid text.
         """
         try:
-            async for answer in answers(self._cluster, self._first, self._key_prefix.end(), revision=revision):
+            async for answer in range_responses(
+                self._cluster, self._first, self._key_prefix.range_end(), revision=revision
+            ):
                 for kv in answer.get("kvs", ()):
                     yield self._record(kv)
         except Compacted as error:
@@ -150,7 +152,7 @@ class Prefix:
             ) from error
 
     def _request(self, record: Record) -> Json:
-        return {"key": self._key_prefix.encoded(record.key), "value": b64encode(record.value).decode()}
+        return {"key": self._key_prefix.encode(record.key), "value": b64encode(record.value).decode()}
 
     async def compact(self, revision: int) -> None:
         """Have the cluster compact the history before a revision, unless it has done so."""
@@ -162,10 +164,10 @@ class Prefix:
 
     @property
     def _all(self) -> Json:
-        return {"key": self._first, "range_end": self._key_prefix.end()}
+        return {"key": self._first, "range_end": self._key_prefix.range_end()}
 
     def _record(self, kv: Json) -> Record:
-        key = self._key_prefix.decoded(kv["key"])
+        key = self._key_prefix.decode(kv["key"])
         if key is None:
             raise StoreError(f"{self.name}: {b64decode(kv['key'])!r} is no key of an object")
         value = b64decode(kv.get("value", ""))
@@ -223,7 +225,7 @@ async def _each(items: Iterable[Any], work: Callable[[Any], Awaitable[None]], *,
             _ = task.cancelled() or task.exception()  # retrieved, else asyncio would complain about all but the first
 
 
-async def back_up(access: Access, options: BackupOptions, progress: Progress) -> Header:
+async def back_up(access: ClusterConfig, options: BackupOptions, progress: Progress) -> Header:
     """Write a backup of the keys under a prefix and return its header.
 
     Raises:
@@ -246,7 +248,9 @@ async def back_up(access: Access, options: BackupOptions, progress: Progress) ->
     return header
 
 
-async def restore(archive: Archive, access: Access, progress: Progress, *, above: int, named: bool, force: bool) -> int:
+async def restore(
+    archive: Archive, access: ClusterConfig, progress: Progress, *, above: int, named: bool, force: bool
+) -> int:
     """Put the objects of a backup under a prefix and return the cluster's revision afterwards.
 
     Args:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from etcd.snapshot import NewDatabase, snapshot
+from etcd.snapshot import NewDatabase, open_snapshot
 from etcd.sqlite import SqliteLog
 from etcd.store import Damaged, Unavailable
 from mockube.backup.archive import Archive, ArchiveError, Header, Record, sync_directory
@@ -30,8 +30,8 @@ def back_up(database: Path, options: BackupOptions, progress: Progress) -> Heade
     if not database.is_file():
         raise Unavailable(f"There is no database {database}: name the directory of another with --data-dir.")
     progress.say(f"Reading {database}")
-    with snapshot(database, options.path.parent) as state:
-        header = options.header("sqlite", revision=state.revision, count=len(state.newest), closed=state.closed)
+    with open_snapshot(database, options.path.parent) as state:
+        header = options.header("sqlite", revision=state.revision, count=len(state.live_revisions), closed=state.closed)
         with options.archive(header) as writer, progress.phase("Backing up", header.count) as phase:
             for row in state.rows():
                 writer.add(Record(row.key, row.created, row.revision, row.value or b""))

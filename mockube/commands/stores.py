@@ -12,7 +12,7 @@ from mockube.commands.failures import fail, fail_on_file
 from mockube.commands.places import default_data_dir
 
 if TYPE_CHECKING:
-    from etcd.access import Access
+    from etcd.access import ClusterConfig
 
 _PREFIX: Final = "/registry"
 
@@ -29,14 +29,14 @@ class ChosenStore:
 
     data_dir: Path
     database: Path | None = None
-    access: "Access | None" = None
+    access: "ClusterConfig | None" = None
 
     @property
     def name(self) -> str:
         """The store's name in messages."""
         if self.access is None:
             return str(self.database)
-        return f"{','.join(self.access.endpoints)} under {self.access.key_prefix.outside}"
+        return f"{','.join(self.access.endpoints)} under {self.access.key_prefix.cluster_prefix}"
 
 
 def declare_store(command: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema.validators import validator_for
 
 from apiserver.listening import SHUTDOWN
-from etcd.cluster_store import CLOSING
+from etcd.cluster_store import CLOSE_TIMEOUT
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "compose.yaml").read_text()
@@ -249,4 +249,4 @@ def test_what_the_page_saves_of_etcd_is_saved(stack: Any) -> None:
 
 def test_what_the_server_may_wait_for_at_its_end_fits_into_what_an_engine_grants() -> None:
     assert not any("stop_grace_period" in service for service in SERVICES.values())
-    assert SHUTDOWN + CLOSING < compose_stack.GRACE
+    assert SHUTDOWN + CLOSE_TIMEOUT < compose_stack.GRACE

@@ -27,7 +27,7 @@ def cell(kind: str, value: Any) -> Any:
 
 
 def cell_at(asked: Obj, obj: Obj) -> Any:
-    name, shown = custom_printer([asked]).row({"metadata": {"name": "x"}} | obj).at(NOW)
+    name, shown = custom_printer([asked]).row({"metadata": {"name": "x"}} | obj).cells_at(NOW)
     assert name == "x"
     return shown
 
@@ -119,7 +119,7 @@ def test_columns_stand_behind_the_name_as_they_are_asked_for():
         column("string", ".spec.alpha"),
         column("integer", ".spec.beta", name="Beta", description="see definition#field", format="int64", priority=42),
     ]
-    assert custom_printer(given).defined(DOCUMENTED) == [
+    assert custom_printer(given).column_definitions(DOCUMENTED) == [
         {"name": "Name", "type": "string", "format": "name", "description": "a name", "priority": 0},
         {
             "name": "Shown",
@@ -134,18 +134,18 @@ def test_columns_stand_behind_the_name_as_they_are_asked_for():
 
 def test_without_columns_there_is_the_age():
     printer = custom_printer([])
-    assert printer.defined(DOCUMENTED)[1:] == [
+    assert printer.column_definitions(DOCUMENTED)[1:] == [
         {"name": "Age", "type": "date", "format": "", "description": "a time", "priority": 0}
     ]
     row = printer.row({"metadata": {"name": "x", "creationTimestamp": "2024-01-01T00:00:00Z"}})
-    assert (row.at(NOW), row.at(NOW + 3600)) == (["x", "60m"], ["x", "120m"])
-    assert printer.row({"metadata": {"name": "x"}}).at(NOW) == ["x", None]
+    assert (row.cells_at(NOW), row.cells_at(NOW + 3600)) == (["x", "60m"], ["x", "120m"])
+    assert printer.row({"metadata": {"name": "x"}}).cells_at(NOW) == ["x", None]
 
 
 def test_behind_a_path_that_is_none_no_columns_are_shown():
     printer = custom_printer([column("string", ".a"), column("string", ".b[x]"), column("string", ".c")])
-    assert [each["name"] for each in printer.defined({})] == ["Name", "Shown"]
-    assert printer.row({"metadata": {"name": "x"}, "a": "1", "c": "3"}).at(NOW) == ["x", "1"]
+    assert [each["name"] for each in printer.column_definitions({})] == ["Name", "Shown"]
+    assert printer.row({"metadata": {"name": "x"}, "a": "1", "c": "3"}).cells_at(NOW) == ["x", "1"]
 
 
 WIDGET = [
@@ -183,7 +183,7 @@ WIDGET = [
 )  # fmt: skip
 def test_full_empty_and_odd_objects_have_the_cells_that_a_real_server_gives_them(obj: Obj, cells: list[Any]):
     metadata = {"name": "x", "creationTimestamp": "2024-01-01T00:00:00Z"}
-    assert custom_printer(WIDGET).row({"metadata": metadata} | obj).at(NOW) == ["x", *cells, "60m"]
+    assert custom_printer(WIDGET).row({"metadata": metadata} | obj).cells_at(NOW) == ["x", *cells, "60m"]
 
 
 def row(kind: str = "Widget", group: str = "example.com") -> Resource:
@@ -202,7 +202,7 @@ def row(kind: str = "Widget", group: str = "example.com") -> Resource:
 
 
 def names(tables: Tables, resource: Resource) -> list[str]:
-    return [each["name"] for each in tables.defined(tables.printer(resource))]
+    return [each["name"] for each in tables.column_definitions(tables.printer(resource))]
 
 
 def test_a_server_knows_the_columns_of_custom_and_of_built_in_kinds():
@@ -234,11 +234,11 @@ def test_the_scale_of_a_custom_kind_shows_nothing_where_nothing_is_wanted():
         "status": {"replicas": 2},
     }
     printer = tables.computed(row(), scale)
-    assert [(each["name"], each["type"], each["description"]) for each in tables.defined(printer)] == [
+    assert [(each["name"], each["type"], each["description"]) for each in tables.column_definitions(printer)] == [
         ("Name", "string", "a name"),
         ("Desired", "integer", "Number of desired replicas"),
         ("Available", "integer", "Number of actual replicas"),
         ("Age", "date", "a time"),
     ]
-    assert printer.row(scale).at(NOW) == ["x", None, 2, "60m"]
-    assert tables.computed(row("Deployment", "apps"), scale).row(scale).at(NOW) == ["x", 0, 2, "60m"]
+    assert printer.row(scale).cells_at(NOW) == ["x", None, 2, "60m"]
+    assert tables.computed(row("Deployment", "apps"), scale).row(scale).cells_at(NOW) == ["x", 0, 2, "60m"]

@@ -11,7 +11,7 @@ import pytest
 from etcd_networks import Proxy
 from patience import SECONDS
 
-from etcd.access import Access, KeyPrefix
+from etcd.access import ClusterConfig, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Store
 
@@ -36,9 +36,9 @@ def new_place() -> Callable[[], KeyPrefix]:
 
 
 @pytest.fixture
-def access(new_place: Callable[[], KeyPrefix]) -> Access:
+def access(new_place: Callable[[], KeyPrefix]) -> ClusterConfig:
     """A place of its own for the stores of one test."""
-    return Access(key_prefix=new_place())
+    return ClusterConfig(key_prefix=new_place())
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def opened(access: Access, patient_store: None) -> AsyncIterator[Callable[..., Awaitable[Store]]]:
+async def opened(access: ClusterConfig, patient_store: None) -> AsyncIterator[Callable[..., Awaitable[Store]]]:
     """Opens stores with any options, and closes at the end what a test did not; those over etcd in one place."""
     stores: list[Store] = []
 

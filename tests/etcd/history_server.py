@@ -22,7 +22,7 @@ import sys
 import time
 from typing import Any
 
-from etcd.access import Access, KeyPrefix
+from etcd.access import ClusterConfig, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Conflict, Event, KeyValue, Store, StoreError, Unreachable, Watcher
 
@@ -65,7 +65,7 @@ class Server:
         asked = time.monotonic()
         await patiently(self.store.sync_read)
         for name, watcher in watchers:
-            while events := watcher.take():
+            while events := watcher.next_nowait():
                 self.tell(name, events)
             self.say("p", name, asked, watcher.position)
 
@@ -146,7 +146,7 @@ async def patiently(work: Any) -> Any:
 
 
 async def main(urls: str, place: str, name: str, path: str, seed: str) -> None:
-    store = await patiently(lambda: open_store(urls, access=Access(key_prefix=KeyPrefix("", place))))
+    store = await patiently(lambda: open_store(urls, access=ClusterConfig(key_prefix=KeyPrefix("", place))))
     server = Server(store, name, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), seed)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.stopped.set)
     await server.run()

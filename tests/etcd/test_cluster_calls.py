@@ -12,7 +12,7 @@ import pytest
 from patience import SECONDS
 from scripted_member import LOOPBACK, Call, ScriptedMember, header
 
-from etcd.access import Access, Credentials
+from etcd.access import ClusterConfig, Credentials
 from etcd.cluster import Cluster
 from etcd.store import Compacted, Full, StoreError, TooLarge, Unavailable, Unreachable
 
@@ -39,7 +39,7 @@ async def cluster_of(patient_store: None) -> AsyncIterator[Opener]:
 
     def make(*members: ScriptedMember | str, credentials: Credentials = Credentials()) -> Cluster:  # noqa: B008 - frozen
         urls = [each if isinstance(each, str) else each.url for each in members]
-        clusters.append(Cluster(Access(urls, credentials)))
+        clusters.append(Cluster(ClusterConfig(urls, credentials)))
         return clusters[-1]
 
     yield make
@@ -283,7 +283,7 @@ async def test_a_write_goes_to_the_next_member_where_the_first_cannot_be_connect
 @pytest.fixture
 def full_port(monkeypatch) -> int:
     """A port that lets nobody in and refuses nobody: a connection is tried until the patience for that is at an end."""
-    monkeypatch.setattr("etcd.cluster._CONNECT", 0.1)
+    monkeypatch.setattr("etcd.cluster._CONNECT_TIMEOUT", 0.1)
     listening, *filling = (socket.socket() for _ in range(4))
     listening.bind((LOOPBACK, 0))
     listening.listen(0)
@@ -308,12 +308,12 @@ async def test_a_member_that_is_silent_is_passed_by_for_questions_and_the_fate_o
     members, cluster_of, monkeypatch
 ):
     members[0].scripts.clear()
-    monkeypatch.setattr("etcd.cluster.PATIENCE", 0.1)
+    monkeypatch.setattr("etcd.cluster.CALL_TIMEOUT", 0.1)
     cluster = cluster_of(*members)
     for client in cluster._clients[1:]:
         client.session._timeout = aiohttp.ClientTimeout(total=SECONDS)
     assert await cluster.read(RANGE, {}) == {"header": header(7)}
-    monkeypatch.setattr("etcd.cluster.PATIENCE", 0.2)
+    monkeypatch.setattr("etcd.cluster.CALL_TIMEOUT", 0.2)
     with pytest.raises(Unreachable, match=f"{members[0].url}: no answer in 0 s") as caught:
         await cluster_of(members[0]).write(PUT, {})
     assert caught.value.unknown
@@ -323,7 +323,7 @@ async def test_a_member_that_is_silent_is_passed_by_for_questions_and_the_fate_o
 
 
 async def test_calls_wait_for_their_turn_and_the_one_that_is_done_lets_the_next_begin(members, cluster_of, monkeypatch):
-    monkeypatch.setattr("etcd.cluster.CONNECTIONS", 2)
+    monkeypatch.setattr("etcd.cluster.MAX_CALLS", 2)
     del members[0].scripts[RANGE]
     cluster = cluster_of(members[0])
     waiting = [asyncio.create_task(cluster.read(RANGE, {"limit": number})) for number in range(6)]
@@ -335,8 +335,8 @@ async def test_calls_wait_for_their_turn_and_the_one_that_is_done_lets_the_next_
 
 
 async def test_a_call_that_waits_too_long_for_its_turn_is_refused_and_was_never_sent(members, cluster_of, monkeypatch):
-    monkeypatch.setattr("etcd.cluster.CONNECTIONS", 1)
-    monkeypatch.setattr("etcd.cluster.QUEUE", 0.05)
+    monkeypatch.setattr("etcd.cluster.MAX_CALLS", 1)
+    monkeypatch.setattr("etcd.cluster.SLOT_TIMEOUT", 0.05)
     del members[0].scripts[PUT]
     cluster = cluster_of(members[0])
     first = asyncio.create_task(cluster.write(PUT, {}))
@@ -359,7 +359,7 @@ async def test_a_cluster_that_is_closed_sends_nothing_more_and_leaves_nothing_op
         await cluster.read(RANGE, {})
     assert type(caught.value) is Unavailable
     assert numbers(members) == [1, 0, 0]
-    other = Cluster(Access([members[0].url]))
+    other = Cluster(ClusterConfig([members[0].url]))
     await other.read(RANGE, {})
     await other.close()
     del other
@@ -371,7 +371,7 @@ async def test_a_cluster_that_is_closed_sends_nothing_more_and_leaves_nothing_op
 
 
 async def test_certificates_are_read_where_one_member_speaks_tls_and_only_there(cluster_of, tmp_path):
-    nowhere = Credentials(authority=str(tmp_path / "missing"))
+    nowhere = Credentials(ca_file=str(tmp_path / "missing"))
     cluster_of("http://127.0.0.1:1", "http://127.0.0.1:2", credentials=nowhere)
     for urls in (["https://127.0.0.1:1"], ["http://127.0.0.1:1", "https://127.0.0.1:2"]):
         with pytest.raises(StoreError, match="missing"):

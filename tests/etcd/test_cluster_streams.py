@@ -9,7 +9,7 @@ import pytest
 from patience import SECONDS
 from scripted_member import Call, ScriptedMember, header
 
-from etcd.access import Access
+from etcd.access import ClusterConfig
 from etcd.cluster import Cluster
 from etcd.store import Unreachable
 
@@ -25,7 +25,7 @@ async def members() -> AsyncIterator[list[ScriptedMember]]:
 
 @pytest.fixture
 async def cluster(members: list[ScriptedMember], patient_store: None) -> AsyncIterator[Cluster]:
-    made = Cluster(Access([member.url for member in members]))
+    made = Cluster(ClusterConfig([member.url for member in members]))
     yield made
     await made.close()
 
@@ -159,8 +159,8 @@ async def test_calls_fail_as_ever_after_a_stream_has_been_closed(cluster, member
 
 
 async def test_a_stream_outlives_the_patience_for_calls(members, monkeypatch):
-    monkeypatch.setattr("etcd.cluster.PATIENCE", 0.1)
-    quiet, other = Cluster(Access([members[0].url])), Cluster(Access([members[0].url]))
+    monkeypatch.setattr("etcd.cluster.CALL_TIMEOUT", 0.1)
+    quiet, other = Cluster(ClusterConfig([members[0].url])), Cluster(ClusterConfig([members[0].url]))
     async with asyncio.timeout(SECONDS), quiet.stream(WATCH, {}) as messages:
         assert await anext(messages) == CREATED
         with pytest.raises(Unreachable, match="no answer"):

@@ -32,7 +32,7 @@ async def turn() -> None:
 
 
 async def waiting(shared, number: int = 1) -> list[asyncio.Task]:
-    tasks = [asyncio.create_task(shared.done()) for _ in range(number)]
+    tasks = [asyncio.create_task(shared.do()) for _ in range(number)]
     await turn()
     return tasks
 
@@ -133,9 +133,9 @@ async def test_work_that_ends_with_its_loop_is_not_complained_of(kind, caplog):
 async def test_the_end_of_work_together_is_that_of_all_runs_that_were_asked_for():
     work = Work()
     together = NextRun(work)
-    await together.ended()
+    await together.wait_idle()
     tasks = await waiting(together, 1) + await waiting(together, 1)
-    ending = asyncio.create_task(together.ended())
+    ending = asyncio.create_task(together.wait_idle())
     await turn()
     work.gates[0].set_exception(ValueError("first"))
     await turn()

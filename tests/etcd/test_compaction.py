@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from etcd.compaction import Limits, Schedule
+from etcd.compaction import CompactionLimits, CompactionSchedule
 from etcd.store import Compacted
 
 POD = "/registry/pods/a/"
@@ -77,7 +77,7 @@ async def test_a_slow_watcher_holds_no_more_than_the_log(opened, url):
         await asyncio.gather(*(store.put(f"{POD}{n}", b"") for _ in range(10)))
         await compacted_by(store)
     assert not hasattr(watcher, "__dict__")
-    assert len(store._engine.slice(POD).events) <= 125
+    assert len(store._engine.directory_index(POD).events) <= 125
     with pytest.raises(Compacted):
         await watcher.next()
 
@@ -93,7 +93,7 @@ async def test_superseded_rows_leave_the_disk(durable):
 
 @pytest.mark.parametrize(("length", "surplus"), [(0, 0), (800, 0), (900, 0), (901, 101), (5000, 4200)])
 def test_a_log_is_cut_when_it_is_an_eighth_too_long(length, surplus):
-    assert Schedule(Limits(age=1, count=800)).surplus(length) == surplus
+    assert CompactionSchedule(CompactionLimits(age=1, count=800)).surplus(length) == surplus
 
 
 async def test_a_log_that_is_too_long_is_cut_to_its_count(opened):
@@ -113,4 +113,4 @@ async def test_a_closed_store_compacts_no_more(opened, url):
 
 @pytest.mark.parametrize(("age", "interval"), [(300, 30), (0.01, 0.001), (0.001, 0.001), (0, 0.001)])
 def test_an_event_outlives_its_age_by_a_tenth_at_most_or_a_millisecond(age, interval):
-    assert Schedule(Limits(age=age, count=1)).interval == interval
+    assert CompactionSchedule(CompactionLimits(age=age, count=1)).interval == interval

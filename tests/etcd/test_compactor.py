@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from etcd.access import Access
+from etcd.access import ClusterConfig
 from etcd.cluster import Cluster
 from etcd.compactor import Compactor
 from etcd.store import Compacted, StoreError
@@ -22,7 +22,7 @@ async def own(clusters: Any, tmp_path: Any) -> AsyncIterator[Any]:
 
 @pytest.fixture
 async def member(own: Any) -> AsyncIterator[Cluster]:
-    cluster = Cluster(Access([own.url]))
+    cluster = Cluster(ClusterConfig([own.url]))
     yield cluster
     await cluster.close()
 
@@ -87,7 +87,7 @@ async def test_one_that_takes_over_from_a_server_that_has_ended_compacts_too(mem
 async def test_a_store_compacts_by_itself_and_goes_on_while_etcd_is_away(
     own: Any, opened: Callable[..., Awaitable[Any]], member: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = await opened(own.url, access=Access(compaction=0.2))
+    store = await opened(own.url, access=ClusterConfig(compaction=0.2))
     await store.put("/a", b"1")
     old = store.revision
     own.kill()

@@ -6,7 +6,7 @@ import pytest
 
 from etcd.backends import open_store
 from etcd.store import (
-    LARGEST,
+    MAX_VALUE_BYTES,
     Compacted,
     Conflict,
     Event,
@@ -58,7 +58,7 @@ async def test_a_write_is_read_back_with_what_is_attached(store):
 
 async def test_a_write_may_be_as_large_as_etcd_takes_it_and_no_larger(store, url, at):
     beside = 200 if url.startswith("http") else 0  # the rest of the request, which etcd counts too
-    largest = b"x" * (LARGEST - len(PODS + "a") - beside)
+    largest = b"x" * (MAX_VALUE_BYTES - len(PODS + "a") - beside)
     assert (await store.put(PODS + "a", largest)).value == largest
     with pytest.raises(TooLarge, match="etcdserver: request is too large"):
         await store.put(PODS + "a", largest + b"x" * (beside + 1))
@@ -196,7 +196,7 @@ async def test_a_whole_snapshot_is_recalled_unless_a_limit_is_given(store, at):
 
 async def test_a_store_says_whether_others_write_to_it_and_whether_keys_go_by_themselves(store, url):
     is_cluster = url.startswith("http")
-    assert (store.is_shared, store.expires) == (is_cluster, is_cluster)
+    assert (store.is_shared, store.supports_ttl) == (is_cluster, is_cluster)
 
 
 async def test_a_store_says_why_it_does_not_write(store, url):
@@ -233,7 +233,7 @@ async def test_compaction_takes_history_and_leaves_the_state(store, at):
     with pytest.raises(Compacted):
         store.watch(PODS, after=at + 2)
     assert keys(store.range(PODS, revision=at + 3).items) == [PODS + "a/1", PODS + "a/2"]
-    assert [event.revision for event in store.watch(PODS, after=at + 3).take()] == [at + 4]
+    assert [event.revision for event in store.watch(PODS, after=at + 3).next_nowait()] == [at + 4]
     assert keys(store.range(PODS).items) == [PODS + "a/1"]
 
 
@@ -244,13 +244,13 @@ async def test_a_watch_gives_what_came_after_its_start_in_order(store, at):
     watcher = store.watch(PODS, after=at + 1)
     assert list(await watcher.next()) == [Event(at + 2, PODS + "a/1", second, first), deleted]
     assert watcher.position == at + 4
-    assert list(watcher.take()) == []
+    assert list(watcher.next_nowait()) == []
 
 
 async def test_events_say_whether_they_create_or_delete(store, at):
     await fill(store, "a/1", "a/1")
     await store.delete(PODS + "a/1")
-    events = store.watch(PODS, after=at).take()
+    events = store.watch(PODS, after=at).next_nowait()
     assert [(event.is_create, event.is_delete) for event in events] == [(True, False), (False, False), (False, True)]
 
 
@@ -266,7 +266,7 @@ async def test_a_watch_of_everything_sees_everything(store, at):
     await fill(store, "a/1")
     await store.put("/registry/nodes/n", b"")
     await store.put("odd", b"")
-    assert keys(watcher.take()) == [PODS + "a/1", "/registry/nodes/n", "odd"]
+    assert keys(watcher.next_nowait()) == [PODS + "a/1", "/registry/nodes/n", "odd"]
 
 
 async def test_a_parked_watcher_wakes_for_its_prefix_alone(store, at):
@@ -286,7 +286,7 @@ async def test_a_position_moves_over_other_prefixes_events(store, at):
     assert watcher.position == at + 2
     await store.compact(at + 2)
     await store.put("/registry/nodes/n", b"")
-    assert [event.revision for event in watcher.take()] == [at + 3]
+    assert [event.revision for event in watcher.next_nowait()] == [at + 3]
 
 
 async def test_a_quiet_watcher_is_not_overtaken_by_others_events(store, at):
@@ -301,9 +301,9 @@ async def test_a_watch_from_the_future_waits_for_what_follows(store, at):
     watcher = store.watch(PODS, after=at + 2)
     assert watcher.position == at + 2
     await fill(store, "a/1", "a/2")
-    assert list(watcher.take()) == []
+    assert list(watcher.next_nowait()) == []
     await fill(store, "a/3")
-    assert [event.revision for event in watcher.take()] == [at + 3]
+    assert [event.revision for event in watcher.next_nowait()] == [at + 3]
 
 
 async def test_a_watcher_overtaken_by_compaction_is_told(store, at):
@@ -314,7 +314,7 @@ async def test_a_watcher_overtaken_by_compaction_is_told(store, at):
         await watcher.next()
     assert caught.value.compact_revision == at + 2
     with pytest.raises(Compacted):
-        watcher.take()
+        watcher.next_nowait()
 
 
 async def test_batches_are_bounded_and_none_is_lost(store, at):
@@ -322,11 +322,11 @@ async def test_batches_are_bounded_and_none_is_lost(store, at):
     await asyncio.gather(*(store.put(f"{PODS}b/{n}", b"") for n in range(2500)))
     await fill(store, "a/1")
     batches = []
-    while batch := slow.take():
+    while batch := slow.next_nowait():
         batches.append(batch)
     assert max(len(batch) for batch in batches) <= 1000
     assert [event.revision for batch in batches for event in batch] == list(range(at + 1, at + 2502))
-    assert keys(narrow.take()) == [PODS + "a/1"]
+    assert keys(narrow.next_nowait()) == [PODS + "a/1"]
 
 
 async def test_a_closed_watch_ends_even_while_parked(store, at):
@@ -343,7 +343,7 @@ async def test_a_cancelled_watcher_leaves_nothing_parked(store, at):
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait([waiting])
-    assert store._engine.slice(PODS).parked == set()
+    assert store._engine.directory_index(PODS).parked == set()
 
 
 async def test_a_write_that_wakes_a_watcher_who_has_just_gone_is_made(store, at):

@@ -47,7 +47,7 @@ async def until(condition: Callable[[], bool]) -> None:
 async def done_by_the_writer(store) -> None:
     """Wait until the writer has done what it was given."""
     async with asyncio.timeout(SECONDS):
-        await store._blocking(lambda: None)
+        await store._run_in_worker(lambda: None)
 
 
 async def fill(store, number: int) -> None:
@@ -58,7 +58,7 @@ async def fill(store, number: int) -> None:
 
 
 async def test_trouble_is_looked_at_again_and_again_until_it_is_over(store, log, monkeypatch):
-    monkeypatch.setattr("etcd.durable._PROBE_EVERY", 0)
+    monkeypatch.setattr("etcd.durable._PROBE_INTERVAL", 0)
     assert store.health_error == ""
     log.health_error = Unavailable("the disk still burns")
     await fail_a_write(store, log)
@@ -75,7 +75,7 @@ async def test_trouble_is_looked_at_again_and_again_until_it_is_over(store, log,
 
 
 async def test_only_one_look_at_trouble_is_due_at_a_time(store, log, monkeypatch):
-    monkeypatch.setattr("etcd.durable._PROBE_EVERY", 1000)
+    monkeypatch.setattr("etcd.durable._PROBE_INTERVAL", 1000)
     await fail_a_write(store, log)
     first = store._probing
     await fail_a_write(store, log)

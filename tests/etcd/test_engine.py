@@ -35,7 +35,7 @@ def batches_of(engine: Engine, prefix: str, after: int) -> list[list[Event]]:
     """What a watcher is given, take by take."""
     cursor = engine.watch(prefix, after)
     batches = []
-    while batch := cursor.take():
+    while batch := cursor.next_events():
         batches.append(list(batch))
     return batches
 
@@ -49,7 +49,7 @@ def batches_of(engine: Engine, prefix: str, after: int) -> list[list[Event]]:
 )
 def test_all_events_of_a_transaction_come_in_one_batch(sizes, prefix, after, limit):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("etcd.mvcc._BATCH", limit)
+        patch.setattr("etcd.mvcc._MAX_BATCH", limit)
         batches = batches_of(engine_of(sizes), prefix, min(after, len(sizes)))
     assert all(one[-1].revision < other[0].revision for one, other in pairwise(batches))
     expected = [event for event in engine_of(sizes).log if event.key.startswith(prefix) and event.revision > after]
@@ -67,8 +67,8 @@ def test_a_batch_of_the_usual_size_ends_with_a_whole_transaction():
 def test_revisions_of_others_move_the_engine_on_and_wake_who_waits_for_them():
     engine = engine_of([1, 1])
     woken = []
-    engine.slice("").parked.add(lambda: woken.append("everything"))
-    engine.slice(PODS).parked.add(lambda: woken.append("pods"))
+    engine.directory_index("").parked.add(lambda: woken.append("everything"))
+    engine.directory_index(PODS).parked.add(lambda: woken.append("pods"))
     for older in (0, 1, 2):
         engine.advance(older)
         assert (engine.revision, woken) == (2, []), "nothing has happened"
@@ -109,8 +109,8 @@ def test_a_watcher_that_lacks_a_compacted_event_is_told_however_few_it_lacks():
     engine.compact(5)
     for cursor in cursors[:5]:
         with pytest.raises(Compacted):
-            cursor.take()
-    assert cursors[5].take() == ()
+            cursor.next_events()
+    assert cursors[5].next_events() == ()
 
 
 def test_a_position_moves_over_what_happens_elsewhere_without_anything_being_taken():
@@ -118,7 +118,7 @@ def test_a_position_moves_over_what_happens_elsewhere_without_anything_being_tak
     cursors = [engine.watch(PODS, 2), engine.watch(PODS, 1)]
     engine.apply(transaction(3, ["/registry/nodes/a"], engine))
     assert [cursor.position for cursor in cursors] == [3, 1], "the second has yet to take an event"
-    assert [event.revision for event in cursors[1].take()] == [2]
+    assert [event.revision for event in cursors[1].next_events()] == [2]
     assert [cursor.position for cursor in cursors] == [3, 3]
 
 
@@ -136,7 +136,7 @@ def test_who_is_parked_is_woken_once_and_only_where_something_happens():
     engine = engine_of([1])
     woken = []
     for home in ("", PODS, "/registry/nodes/"):
-        engine.slice(home).parked.add(lambda home=home: woken.append(home))
+        engine.directory_index(home).parked.add(lambda home=home: woken.append(home))
     engine.apply(transaction(2, [PODS + "a", PODS + "b"], engine))
     engine.apply(transaction(3, [PODS + "c"], engine))
     assert sorted(woken) == ["", PODS]
@@ -149,14 +149,14 @@ def test_who_forgets_all_history_tells_every_watcher_also_of_quiet_directories()
     cursors = [engine.watch(prefix, 2) for prefix in ("", PODS, "/registry/nodes/", "/registry/none/")]
     woken = []
     for cursor in cursors:
-        cursor.slice.parked.add(lambda cursor=cursor: woken.append(cursor))
+        cursor.index.parked.add(lambda cursor=cursor: woken.append(cursor))
     engine.advance(9)
     engine.forget_history()
     assert len(engine.log) == 0
     assert set(woken) == set(cursors)
     for cursor in cursors[:3]:
         with pytest.raises(Compacted) as caught:
-            cursor.take()
+            cursor.next_events()
         assert caught.value.compact_revision == 9
     assert engine.count(PODS) == 1, "the state stays"
 

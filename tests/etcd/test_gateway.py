@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from gateway_steps import PODS, b64
 
-from etcd.access import Access, KeyPrefix
+from etcd.access import ClusterConfig, KeyPrefix
 from etcd.store import Conflict
 
 
@@ -17,7 +17,7 @@ def put(key: str | bytes, value: str | bytes = "") -> dict:
 @pytest.fixture
 def place(access):
     """What all keys of the test begin with in etcd."""
-    return access.key_prefix.outside
+    return access.key_prefix.cluster_prefix
 
 
 async def test_what_another_client_writes_is_read_and_watched(opened, access, place, etcd):
@@ -30,7 +30,7 @@ async def test_what_another_client_writes_is_read_and_watched(opened, access, pl
     etcd.call("kv/deleterange", key=b64(f"{place}{PODS}a"))
     await store.sync_read()
     assert store.get(PODS + "a") is None
-    created, deleted = watcher.take()
+    created, deleted = watcher.next_nowait()
     assert (created.kv, created.prev, deleted.kv, deleted.prev) == (kv, None, None, kv)
 
 
@@ -43,7 +43,7 @@ async def test_a_transaction_of_several_keys_is_one_revision_with_several_events
     requests = [put(keys[0], "1"), put(keys[1], "1"), {"request_delete_range": {"key": b64(keys[2])}}]
     etcd.call("kv/txn", success=requests)
     await store.sync_read()
-    events = list(watcher.take())
+    events = list(watcher.next_nowait())
     revision = gone.mod_revision + 1
     assert {(event.key, event.revision, event.is_delete) for event in events} == {
         (PODS + "new", revision, False),
@@ -63,7 +63,7 @@ async def test_a_large_transaction_stays_together_in_a_watch(opened, access, pla
         etcd.call("kv/txn", success=[put(f"{place}{PODS}{n}") for n in range(first, first + 65)])
     await store.sync_read()
     batches = []
-    while batch := watcher.take():
+    while batch := watcher.next_nowait():
         batches.append([event.revision for event in batch])
     assert sum(map(len, batches)) == 1300
     assert all(one[-1] < other[0] for one, other in pairwise(batches))
@@ -79,7 +79,7 @@ async def test_keys_elsewhere_only_move_the_revision(opened, access, place, etcd
     etcd.call("kv/txn", success=[put("/elsewhere"), put(f"{place}{PODS}here")])
     await store.sync_read()
     assert store.revision == before + 4
-    assert [event.key for event in watcher.take()] == [PODS + "here"]
+    assert [event.key for event in watcher.next_nowait()] == [PODS + "here"]
     assert watcher.position == store.revision
     assert [kv.key for kv in store.range("").items] == [PODS + "here"]
     await store.close()
@@ -88,9 +88,9 @@ async def test_keys_elsewhere_only_move_the_revision(opened, access, place, etcd
 
 
 async def test_a_place_ends_where_another_begins(opened, etcd, place):
-    one = await opened(etcd.url, access=Access(key_prefix=KeyPrefix("/registry", f"{place}one")))
+    one = await opened(etcd.url, access=ClusterConfig(key_prefix=KeyPrefix("/registry", f"{place}one")))
     await one.put("/registry/pods/a", b"")
-    other = await opened(etcd.url, access=Access(key_prefix=KeyPrefix("/registry", f"{place}on")))
+    other = await opened(etcd.url, access=ClusterConfig(key_prefix=KeyPrefix("/registry", f"{place}on")))
     assert [kv.key for kv in one.range("/registry").items] == ["/registry/pods/a"]
     assert etcd.call("kv/range", key=b64(f"{place}one/pods/a"))["count"] == "1"
     assert [kv.key for kv in other.range("").items] == ["/registrye/pods/a"]

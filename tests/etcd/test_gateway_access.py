@@ -20,7 +20,7 @@ from etcd_networks import Proxy
 from loop_leaks import open_transports
 from patience import SECONDS
 
-from etcd.access import Access, Credentials, KeyPrefix
+from etcd.access import ClusterConfig, Credentials, KeyPrefix
 from etcd.store import Event, StoreError, Unreachable
 
 PODS = "/registry/pods/"
@@ -84,7 +84,7 @@ def other_signer(tmp_path_factory):
 @pytest.fixture(scope="module")
 def credentials(signer):
     certificate, key = signer.issue("client")
-    return Credentials(authority=str(signer.file), certificate=certificate, key=key)
+    return Credentials(ca_file=str(signer.file), cert_file=certificate, key_file=key)
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +92,8 @@ def secured(clusters, signer, credentials, tmp_path_factory):
     """An etcd that speaks TLS, and only with whom it knows."""
     certificate, key = signer.issue("server")
     flags = ["--cert-file", certificate, "--key-file", key, "--trusted-ca-file", str(signer.file), "--client-cert-auth"]
-    trust = ssl.create_default_context(cafile=credentials.authority)
-    trust.load_cert_chain(credentials.certificate, credentials.key)
+    trust = ssl.create_default_context(cafile=credentials.ca_file)
+    trust.load_cert_chain(credentials.cert_file, credentials.key_file)
     with clusters.running(tmp_path_factory.mktemp("secured"), flags=flags, trust=trust) as cluster:
         yield cluster
 
@@ -115,17 +115,17 @@ def tidied_up():
 
 
 async def test_who_is_trusted_and_shows_a_certificate_is_served(opened, secured, credentials):
-    store = await opened(secured.url, access=Access(credentials=credentials))
+    store = await opened(secured.url, access=ClusterConfig(credentials=credentials))
     watcher = store.watch(PODS, after=store.revision)
     kv = await store.put(PODS + "a", b"1")
     await store.sync_read()
-    assert [event.kv for event in watcher.take()] == [kv]
+    assert [event.kv for event in watcher.next_nowait()] == [kv]
 
 
 async def test_a_store_that_closes_waits_for_no_farewell_of_an_etcd_with_tls(opened, secured, credentials):
     etcd = secured.members[0]
     async with Proxy((etcd.host, etcd.client)) as proxy:
-        store = await opened(proxy.url.replace("http", "https"), access=Access(credentials=credentials))
+        store = await opened(proxy.url.replace("http", "https"), access=ClusterConfig(credentials=credentials))
         await store.put(PODS + "a", b"1")
         assert _connections_to(proxy)
         proxy.mute()
@@ -143,16 +143,18 @@ async def test_an_etcd_whose_authority_is_another_is_refused_in_clear_words(open
     with pytest.raises(
         Unreachable, match=f"{secured.url}: its certificate is not trusted: .*certificate verify failed"
     ):
-        await opened(secured.url, access=Access(credentials=replace(credentials, authority=str(other_signer.file))))
+        await opened(
+            secured.url, access=ClusterConfig(credentials=replace(credentials, ca_file=str(other_signer.file)))
+        )
     with pytest.raises(Unreachable, match="its certificate is not trusted"):
-        await opened(secured.url, access=Access())
+        await opened(secured.url, access=ClusterConfig())
 
 
 @failed_handshake
 async def test_an_etcd_that_is_not_called_so_is_refused_in_clear_words(opened, secured, credentials):
     url = secured.url.replace("127.0.0.1", "localhost")
     with pytest.raises(Unreachable, match=r"its certificate is not trusted: .*[Hh]ostname mismatch"):
-        await opened(url, access=Access(credentials=credentials))
+        await opened(url, access=ClusterConfig(credentials=credentials))
 
 
 @failed_handshake
@@ -161,9 +163,9 @@ async def test_who_shows_no_good_certificate_is_refused_in_clear_words(
     opened, secured, credentials, other_signer, shown
 ):
     certificate, key = ("", "") if shown == "none" else other_signer.issue("client")
-    wrong = replace(credentials, certificate=certificate, key=key)
+    wrong = replace(credentials, cert_file=certificate, key_file=key)
     with pytest.raises(Unreachable, match=f"(?i){secured.url}: .*(certificate|alert)"):
-        await opened(secured.url, access=Access(credentials=wrong))
+        await opened(secured.url, access=ClusterConfig(credentials=wrong))
 
 
 async def test_plain_http_to_an_etcd_with_tls_is_told(opened, secured):
@@ -217,12 +219,14 @@ async def test_something_else_that_speaks_json_is_no_etcd(opened):
             await opened(f"http://127.0.0.1:{port}")
 
 
-@pytest.mark.parametrize("wrong", ["authority", "certificate", "key"])
+@pytest.mark.parametrize("wrong", ["ca_file", "cert_file", "key_file"])
 async def test_a_file_that_is_no_certificate_is_named(opened, credentials, tmp_path, wrong):
     (tmp_path / "odd").write_text("odd")
     for path in (tmp_path / "odd", tmp_path / "missing"):
         with pytest.raises(StoreError, match=rf"the certificates for etcd \(.*{path}.*\) cannot be used"):
-            await opened("https://127.0.0.1:1", access=Access(credentials=replace(credentials, **{wrong: str(path)})))
+            await opened(
+                "https://127.0.0.1:1", access=ClusterConfig(credentials=replace(credentials, **{wrong: str(path)}))
+            )
 
 
 async def test_an_address_of_ipv6_is_written_as_urls_have_it(opened):
@@ -259,7 +263,7 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-ROOT = Access(credentials=Credentials(user="root", password="secret"))
+ROOT = ClusterConfig(credentials=Credentials(user="root", password="secret"))
 
 
 async def test_a_user_with_a_password_is_served(opened, guarded):
@@ -280,21 +284,21 @@ async def test_a_user_with_a_password_is_served(opened, guarded):
 )
 async def test_who_may_not_is_refused_in_etcds_words(opened, guarded, user, password, words):
     with pytest.raises(StoreError, match=f"{guarded.url}: {words}") as caught:
-        await opened(guarded.url, access=Access(credentials=Credentials(user=user, password=password)))
+        await opened(guarded.url, access=ClusterConfig(credentials=Credentials(user=user, password=password)))
     assert "secret" not in str(caught.value)
 
 
 async def test_a_user_who_reads_all_keys_and_writes_its_own_needs_no_more(opened, guarded):
     credentials = Credentials(user="reader", password="secret")
     store = await opened(
-        guarded.url, access=Access(credentials=credentials, key_prefix=KeyPrefix("/registry", "/ours"))
+        guarded.url, access=ClusterConfig(credentials=credentials, key_prefix=KeyPrefix("/registry", "/ours"))
     )
     watcher = store.watch(PODS, after=store.revision)
     kv = await store.put(PODS + "a", b"1")
     deleted = await store.delete(PODS + "a", expect=kv.mod_revision)
     await store.sync_read()
-    assert list(watcher.take()) == [Event(kv.mod_revision, kv.key, kv, None), deleted]
-    elsewhere = await opened(guarded.url, access=Access(credentials=credentials))
+    assert list(watcher.next_nowait()) == [Event(kv.mod_revision, kv.key, kv, None), deleted]
+    elsewhere = await opened(guarded.url, access=ClusterConfig(credentials=credentials))
     with pytest.raises(StoreError, match=r"etcdserver: permission denied: .* and to write those of this server"):
         await elsewhere.put(PODS + "a", b"")
 
@@ -314,7 +318,7 @@ def is_refused(member, token: str) -> bool:
 
 
 async def test_a_token_that_ran_out_is_replaced(opened, guarded, monkeypatch):
-    monkeypatch.setattr("etcd.watch_cache.LOOK", 1000)
+    monkeypatch.setattr("etcd.watch_cache.CHECK_INTERVAL", 1000)
     store = await opened(guarded.url, access=ROOT)
     store._cluster._clients[0].token = "forgotten.1"
     results = await asyncio.gather(*(store.put(f"{PODS}{n}", b"") for n in range(20)), store.sync_read())
@@ -326,7 +330,7 @@ async def test_a_token_that_ran_out_is_replaced(opened, guarded, monkeypatch):
 
 
 async def test_a_watch_that_breaks_off_after_the_token_ran_out_goes_on(opened, guarded, monkeypatch):
-    monkeypatch.setattr("etcd.watch_cache.LOOK", 1000)
+    monkeypatch.setattr("etcd.watch_cache.CHECK_INTERVAL", 1000)
     member = guarded.members[0]
     other = await opened(guarded.url, access=ROOT)
     async with Proxy((member.host, member.client)) as proxy:

@@ -51,7 +51,7 @@ async def test_while_etcd_is_away_reads_and_writes_are_refused_and_watches_stay_
     assert store.get(PODS + "a") == kv
     assert not parked.done()
     await until(lambda: "refused" in store.health_error)
-    etcd.call("kv/put", key=b64(f"{access.key_prefix.outside}{PODS}c"))
+    etcd.call("kv/put", key=b64(f"{access.key_prefix.cluster_prefix}{PODS}c"))
     async with proxy:
         assert [event.key for event in await asyncio.wait_for(parked, SECONDS)] == [PODS + "c"]
         await store.sync_read()
@@ -113,16 +113,16 @@ async def test_closing_while_etcd_is_silent_ends_who_waits(opened, access, proxy
 async def test_closing_waits_for_writes_that_are_slow_and_not_for_those_that_are_not_answered(
     opened, access, etcd, proxy, monkeypatch
 ):
-    monkeypatch.setattr("etcd.cluster.CONNECTIONS", 4)
-    monkeypatch.setattr("etcd.cluster_store.CLOSING", SECONDS)
+    monkeypatch.setattr("etcd.cluster.MAX_CALLS", 4)
+    monkeypatch.setattr("etcd.cluster_store.CLOSE_TIMEOUT", SECONDS)
     store = await opened(proxy.url, access=access)
     proxy.delay = 0.5
     slow = asyncio.ensure_future(store.put(PODS + "slow", b""))
     await asyncio.sleep(0.1)
     await store.close()
     assert await slow
-    monkeypatch.setattr("etcd.cluster_store.CLOSING", 0.5)
-    monkeypatch.setattr("etcd.watch_cache.LOOK", 1000)
+    monkeypatch.setattr("etcd.cluster_store.CLOSE_TIMEOUT", 0.5)
+    monkeypatch.setattr("etcd.watch_cache.CHECK_INTERVAL", 1000)
     proxy.delay = 0
     store = await opened(proxy.url, access=access)
     answer_within(store, None)
@@ -147,7 +147,7 @@ async def test_a_slow_etcd_slows_and_breaks_nothing(opened, access, etcd, proxy)
     watcher = store.watch(PODS, after=store.revision)
     proxy.delay = 0.2
     writing = [asyncio.ensure_future(store.put(f"{PODS}{n}", b"")) for n in range(150)]
-    await until(store._cluster._room.locked)  # so many are under way at a time
+    await until(store._cluster._slots.locked)  # so many are under way at a time
     mine = await asyncio.gather(*writing)
     kv = await other.put(PODS + "x", b"")
     await store.sync_read()
@@ -160,8 +160,8 @@ async def test_a_slow_etcd_slows_and_breaks_nothing(opened, access, etcd, proxy)
 async def test_calls_that_wait_for_their_turn_are_not_timed_out_and_in_the_end_refused(
     opened, access, proxy, monkeypatch
 ):
-    monkeypatch.setattr("etcd.cluster.CONNECTIONS", 4)
-    monkeypatch.setattr("etcd.cluster.QUEUE", 1.0)
+    monkeypatch.setattr("etcd.cluster.MAX_CALLS", 4)
+    monkeypatch.setattr("etcd.cluster.SLOT_TIMEOUT", 1.0)
     store = await opened(proxy.url, access=access)
     proxy.delay = 0.2
     results = await asyncio.gather(*(store.put(f"{PODS}{n}", b"") for n in range(40)), return_exceptions=True)

@@ -9,7 +9,7 @@ from etcd_networks import cables
 from gateway_steps import answer_within
 from patience import SECONDS
 
-from etcd.access import Access
+from etcd.access import ClusterConfig
 from etcd.store import KeyValue, StoreError, Unreachable
 
 PODS = "/registry/pods/"
@@ -84,7 +84,7 @@ class Load:
         """What was acknowledged came once, in order; besides it only what is doubtful came, once too."""
         await self.store.sync_read()
         events = []
-        while batch := self.watcher.take():
+        while batch := self.watcher.next_nowait():
             events += batch
         revisions = [event.revision for event in events]
         assert revisions == sorted(set(revisions))
@@ -161,7 +161,7 @@ async def test_a_paused_member_is_passed_by_for_reads_writes_and_the_watch(opene
         await store.sync_read()
         answer_within(store, None)
         assert store.get(PODS + "a") == kv
-        assert [event.kv for event in watcher.take()] == [kv]
+        assert [event.kv for event in watcher.next_nowait()] == [kv]
         async with asyncio.timeout(SECONDS):
             mine = await store.put(PODS + "b", b"")
             assert [event.kv for event in await watcher.next()] == [mine]
@@ -231,8 +231,8 @@ async def test_a_member_without_a_leader_is_left_for_those_that_have_one(opened,
             members = cluster.members
             leader = cluster.leader()
             lonely = next(number for number, each in enumerate(members) if each is not leader)
-            store = await opened(first(cluster, members[lonely]), access=Access())
-            other = await opened(leader.url, access=Access())
+            store = await opened(first(cluster, members[lonely]), access=ClusterConfig())
+            other = await opened(leader.url, access=ClusterConfig())
             watcher = store.watch(PODS, after=store.revision)
             answer_within(store, 5)
             net.part(lonely, 3)
@@ -262,7 +262,7 @@ async def insist(member, method: str, **request) -> None:
 async def test_a_member_is_replaced_by_another_with_no_data(opened, clusters, tmp_path):
     """By the book: remove the dead one, add the new one, start it as one that joins."""
     with clusters.running(tmp_path, 3) as cluster:
-        store = await opened(cluster.url, access=Access())
+        store = await opened(cluster.url, access=ClusterConfig())
 
         async def replace(load) -> None:
             dead, alive = cluster.members[0], cluster.members[1]
@@ -284,19 +284,19 @@ async def test_a_member_is_replaced_by_another_with_no_data(opened, clusters, tm
 
         await under_load(store, "replaced", replace)
         await store.close()
-        again = await opened(cluster.members[0].url, access=Access())
+        again = await opened(cluster.members[0].url, access=ClusterConfig())
         assert again.count(PODS) == 6
 
 
 async def test_memory_stays_bounded_while_no_member_answers(opened, three, access, monkeypatch):
     store = await opened(three.url, access=access)
     answer_within(store, 1)
-    monkeypatch.setattr("etcd.cluster.QUEUE", 2.0)
+    monkeypatch.setattr("etcd.cluster.SLOT_TIMEOUT", 2.0)
     with paused(*three.members):
         asking = [asyncio.ensure_future(store.sync_read()) for _ in range(5000)]
         await asyncio.sleep(0.1)
         assert len(asyncio.all_tasks()) < 5000 + 30  # those of the test, and few of the store's
-        assert store._cluster._room._value >= 60
+        assert store._cluster._slots._value >= 60
         for each in asking:
             each.cancel()
         await asyncio.wait(asking)

@@ -8,8 +8,8 @@ from etcd_networks import Proxy
 from gateway_steps import PODS, seen, until
 from patience import SECONDS
 
-from etcd.access import Access
-from etcd.store import LARGEST, Compacted, Damaged, Full, StoreError, TooLarge
+from etcd.access import ClusterConfig
+from etcd.store import MAX_VALUE_BYTES, Compacted, Damaged, Full, StoreError, TooLarge
 
 
 async def outcome(work) -> object:
@@ -25,7 +25,7 @@ async def outcome(work) -> object:
 
 async def test_what_is_too_large_is_refused_in_etcds_words(opened, access, etcd):
     store = await opened(etcd.url, access=access)
-    for size in (LARGEST - 10, LARGEST + 1, 2 * LARGEST):
+    for size in (MAX_VALUE_BYTES - 10, MAX_VALUE_BYTES + 1, 2 * MAX_VALUE_BYTES):
         with pytest.raises(TooLarge, match="etcdserver: request is too large"):
             await store.put(PODS + "a", b"x" * size)
     assert store.get(PODS + "a") is None
@@ -34,7 +34,7 @@ async def test_what_is_too_large_is_refused_in_etcds_words(opened, access, etcd)
 async def test_a_full_etcd_refuses_writes_and_answers_reads_until_there_is_room(opened, clusters, tmp_path):
     with clusters.running(tmp_path, flags=["--quota-backend-bytes", str(4 << 20)]) as cluster:
         etcd = cluster.members[0]
-        store = await opened(cluster.url, access=Access())
+        store = await opened(cluster.url, access=ClusterConfig())
         watcher = store.watch(PODS, after=store.revision)
         large = b"x" * 500_000
         outcomes = [await outcome(store.put(PODS + "a", large)) for _ in range(20)]
@@ -94,7 +94,7 @@ async def test_history_that_somebody_else_compacted_is_kept_here(opened, access,
     first = await store.put(PODS + "a", b"1")
     second = await store.put(PODS + "a", b"2")
     etcd.call("kv/compaction", revision=str(second.mod_revision))
-    assert [event.kv for event in watcher.take()] == [first, second]
+    assert [event.kv for event in watcher.next_nowait()] == [first, second]
     assert list(store.range(PODS, revision=first.mod_revision).items) == [first]
     await store.compact(first.mod_revision)
     await store.compact(second.mod_revision)
@@ -106,12 +106,12 @@ async def test_an_etcd_with_less_than_was_seen_of_it_is_told_as_such(opened, clu
     with clusters.running(tmp_path / "one") as one, clusters.running(tmp_path / "other") as other:
         member = one.members[0]
         async with Proxy((member.host, member.client)) as proxy:
-            store = await opened(proxy.url, access=Access())
+            store = await opened(proxy.url, access=ClusterConfig())
             for _ in range(5):
                 await store.put(PODS + "a", b"")
             proxy.target = (other.members[0].host, other.members[0].client)
             proxy.drop()
-            with pytest.raises(Damaged, match=r"etcd is at revision 1 and was at 6 before.*start anew"):
+            with pytest.raises(Damaged, match=r"etcd is at revision 1 and was at 6 before.*start over"):
                 await store.sync_read()
             await until(lambda: "restored" in store.health_error)
 

@@ -16,10 +16,10 @@ from gateway_steps import PODS
 from patience import SECONDS
 from scripted_member import Call, ScriptedMember, header
 
-from etcd.access import Access, KeyPrefix
+from etcd.access import ClusterConfig, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import (
-    LARGEST,
+    MAX_VALUE_BYTES,
     Compacted,
     Conflict,
     Event,
@@ -32,7 +32,7 @@ from etcd.store import (
 )
 
 RANGE, TXN, WATCH, GRANT, COMPACTION = "/kv/range", "/kv/txn", "/watch", "/lease/grant", "/kv/compaction"
-HERE = Access(key_prefix=KeyPrefix("/registry/", "/here/"))
+HERE = ClusterConfig(key_prefix=KeyPrefix("/registry/", "/here/"))
 
 
 def b64(text: str | bytes) -> str:
@@ -182,7 +182,7 @@ async def test_what_is_kept_beside_a_value_may_be_given_and_is_computed_of_what_
     etcd.puts("new", 6)
     assert (await store.put(PODS + "new", b"1", index_attrs="given")).index_attrs == "given"
     assert store.get(PODS + "new").index_attrs == "given"
-    room = LARGEST - len(PODS + "new")
+    room = MAX_VALUE_BYTES - len(PODS + "new")
     etcd.puts("new", 7)
     assert (await store.put(PODS + "new", b"x" * room)).mod_revision == 7
     with pytest.raises(TooLarge):
@@ -278,7 +278,7 @@ def lease_of(call: Call) -> str | None:
 
 async def test_only_a_key_that_is_to_go_gets_a_lease(etcd, store):
     granting(etcd)
-    assert store.expires
+    assert store.supports_ttl
     for revision, ttl in ((6, 0.0), (7, 100.0), (8, 0.0)):
         etcd.puts("new", revision)
         await store.put(PODS + "new", b"1", ttl=ttl)
@@ -316,7 +316,7 @@ async def test_a_lease_that_etcd_forgets_again_and_another_refusal_are_told(etcd
 
 
 async def test_reads_are_refused_while_the_watch_is_behind_and_writes_are_done_all_the_same(etcd, store, monkeypatch):
-    monkeypatch.setattr("etcd.cluster_store.CATCH_UP", 0.05)
+    monkeypatch.setattr("etcd.cluster_store.CATCH_UP_TIMEOUT", 0.05)
     etcd.revision = 7
     with pytest.raises(Unreachable, match="the watch of etcd stands at revision 5, not yet at 7") as caught:
         await store.sync_read()
@@ -449,8 +449,8 @@ async def test_a_write_that_fails_where_nobody_waits_any_more_is_not_complained_
 
 
 async def test_writes_that_are_not_answered_are_waited_for_no_longer_than_that(etcd, opened, monkeypatch):
-    monkeypatch.setattr("etcd.cluster_store.CLOSING", 0.05)
-    monkeypatch.setattr("etcd.cluster.CONNECTIONS", 1)
+    monkeypatch.setattr("etcd.cluster_store.CLOSE_TIMEOUT", 0.05)
+    monkeypatch.setattr("etcd.cluster.MAX_CALLS", 1)
     store = await opened(etcd.url, access=HERE)
     etcd.on(TXN, lambda _: None)
     writing = [await waiting(store.put(f"{PODS}{number}", b"1", expect=0)) for number in range(20)]
@@ -463,7 +463,7 @@ async def test_writes_that_are_not_answered_are_waited_for_no_longer_than_that(e
 
 
 async def test_a_store_that_is_closed_has_no_question_left_however_many_wait(etcd, opened, monkeypatch):
-    monkeypatch.setattr("etcd.cluster.CONNECTIONS", 1)
+    monkeypatch.setattr("etcd.cluster.MAX_CALLS", 1)
     store = await opened(etcd.url, access=HERE)
     await etcd.called(WATCH)
     etcd.on(RANGE, lambda _: None)

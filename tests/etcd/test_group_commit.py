@@ -57,7 +57,7 @@ async def test_a_write_is_invisible_until_it_is_durable(durable):
     watcher = durable.watch(POD, after=0)
     write = asyncio.ensure_future(durable.put(POD + "x", b""))
     await asyncio.sleep(0)
-    assert (durable.get(POD + "x"), durable.revision, watcher.take(), durable.count("")) == (None, 0, (), 0)
+    assert (durable.get(POD + "x"), durable.revision, watcher.next_nowait(), durable.count("")) == (None, 0, (), 0)
     kv = await write
     assert (durable.get(POD + "x"), durable.revision) == (kv, 1)
 
@@ -73,7 +73,7 @@ async def test_writes_of_one_key_under_way_build_on_each_other(durable):
     assert (second.create_revision, second.mod_revision) == (first.mod_revision, 2)
     assert event.prev == second
     assert third.create_revision == 4
-    events = durable.watch(POD, after=0).take()
+    events = durable.watch(POD, after=0).next_nowait()
     assert [event.prev for event in events] == [None, first, second, None]
 
 
@@ -137,7 +137,7 @@ async def test_after_a_full_disk_revisions_go_on_where_they_were(durable, tmp_pa
     assert (await durable.put(POD + "x", b"3", expect=1)).mod_revision == 2
     await durable.close()
     again = await open_store(f"sqlite://{tmp_path}/data")
-    assert [event.revision for event in again.watch("", after=0).take()] == [1, 2]
+    assert [event.revision for event in again.watch("", after=0).next_nowait()] == [1, 2]
     await again.close()
 
 
@@ -164,7 +164,7 @@ async def test_a_compaction_that_cannot_be_stored_changes_nothing(durable):
     durable._log.compact, compact = broken, durable._log.compact
     with pytest.raises(Unavailable):
         await durable.compact(2)
-    assert len(durable.watch("", after=0).take()) == 2
+    assert len(durable.watch("", after=0).next_nowait()) == 2
     durable._log.compact = compact
     await durable.compact(2)
     assert durable._log._connection.execute("SELECT count(*) FROM events").fetchone() == (1,)
@@ -180,12 +180,12 @@ async def test_everything_since_compaction_is_there_after_a_restart(tmp_path: Pa
     await store.delete(POD + "y")
     await store.put(POD + "z", b"")
     await store.compact(compacted)
-    events, state = store.watch("", after=compacted).take(), store.range("")
+    events, state = store.watch("", after=compacted).next_nowait(), store.range("")
     then = store.range("", revision=max(compacted, 1))
     await store.close()
 
     again = await open_store(f"sqlite://{tmp_path}/data")
-    assert again.watch("", after=compacted).take() == events
+    assert again.watch("", after=compacted).next_nowait() == events
     assert again.range("") == state
     assert again.range("", revision=max(compacted, 1)) == then
     assert (await again.put(POD + "new", b"")).mod_revision == 6

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etcd.access import ALL, Credentials, KeyPrefix
+from etcd.access import ALL_KEYS, Credentials, KeyPrefix
 from etcd.backends import database_of, endpoints_of
 from etcd.store import StoreError
 
@@ -21,13 +21,13 @@ from etcd.store import StoreError
 )
 def test_a_key_has_its_name_inside_and_outside(inside, outside, key, encoded):
     place = KeyPrefix(inside, outside)
-    assert b64decode(place.encoded(key)) == encoded
-    assert place.decoded(b64encode(encoded).decode()) == key
+    assert b64decode(place.encode(key)) == encoded
+    assert place.decode(b64encode(encoded).decode()) == key
 
 
 @pytest.mark.parametrize("key", [b"/elsewhere/a", b"/othe", b"/other/\xff", b""])
 def test_a_key_that_lies_elsewhere_or_is_no_text_has_no_name_inside(key):
-    assert KeyPrefix("/registry", "/other").decoded(b64encode(key).decode()) is None
+    assert KeyPrefix("/registry", "/other").decode(b64encode(key).decode()) is None
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_a_key_that_lies_elsewhere_or_is_no_text_has_no_name_inside(key):
     ],
 )
 def test_a_range_ends_before_the_first_key_that_has_not_its_prefix(place, prefix, end):
-    assert b64decode(place.end(prefix)) == end
+    assert b64decode(place.range_end(prefix)) == end
 
 
 def test_all_keys_are_those_from_and_to_a_zero_byte():
-    assert b64decode(ALL) == b"\0"
-    assert KeyPrefix().end() == ALL
+    assert b64decode(ALL_KEYS) == b"\0"
+    assert KeyPrefix().range_end() == ALL_KEYS
 
 
 def test_a_password_is_not_shown_where_credentials_are():
@@ -69,12 +69,12 @@ def test_files_that_cannot_be_used_are_named_with_the_reason(tmp_path: Path, cer
     else:
         authority.write_text("no certificate")
     credentials = Credentials(
-        authority="" if certificate else str(authority),
-        certificate=str(tmp_path / "client.crt") if certificate else "",
-        key=str(tmp_path / key) if key else "",
+        ca_file="" if certificate else str(authority),
+        cert_file=str(tmp_path / "client.crt") if certificate else "",
+        key_file=str(tmp_path / key) if key else "",
     )
     with pytest.raises(StoreError, match=words):
-        credentials.context()
+        credentials.ssl_context()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from etcd.leases import Leases
+from etcd.leases import LeaseManager
 from etcd.store import Unreachable
 
 
@@ -48,8 +48,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def leases(grants: Grants, clock: Clock) -> Leases:
-    return Leases(grants, clock)
+def leases(grants: Grants, clock: Clock) -> LeaseManager:
+    return LeaseManager(grants, clock)
 
 
 @pytest.mark.parametrize(

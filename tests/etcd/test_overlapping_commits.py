@@ -78,7 +78,7 @@ async def test_an_expectation_is_judged_by_the_newest_write_under_way_whichever_
     newest = 0 if is_deleted else 2
     fits = (expect is None or expect == newest) and (verb == "put" or not is_deleted)
     assert isinstance(result, Conflict) != fits
-    events = store.watch(POD, after=0).take()
+    events = store.watch(POD, after=0).next_nowait()
     assert [event.revision for event in events] == ([1, 2, 3] if fits else [1, 2])
     assert [event.prev for event in events[1:]] == [event.kv for event in events[:-1]]
     if not fits:
@@ -129,7 +129,7 @@ async def test_a_failed_commit_is_told_to_all_who_are_under_way_and_those_after_
     assert later[1].create_revision == durable.create_revision
     await store.close()
     again = await open_store(f"sqlite://{tmp_path}/store.db")
-    keys = [event.key.removeprefix(POD) for event in again.watch("", after=0).take()]
+    keys = [event.key.removeprefix(POD) for event in again.watch("", after=0).next_nowait()]
     assert keys == ["x", *["y"][: len(won)], "later", "x"]
     await again.close()
 

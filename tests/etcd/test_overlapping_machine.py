@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from etcd.backends import open_store
-from etcd.compaction import Limits
+from etcd.compaction import CompactionLimits
 from etcd.durable import DurableStore
-from etcd.embedded import Options
+from etcd.embedded import StoreOptions
 from etcd.sqlite import Row
 from etcd.store import Conflict, Event, KeyValue, Unavailable
 
@@ -105,7 +105,9 @@ class OverlappingMachine(RuleBasedStateMachine):
         self.observer = self.store.watch("", after=len(self.truth))
 
     async def opened(self) -> DurableStore:
-        return DurableStore(self.log, Options(attach=attach, clock=time.monotonic, limits=Limits(1e9, 10**6)))
+        return DurableStore(
+            self.log, StoreOptions(attach=attach, clock=time.monotonic, limits=CompactionLimits(1e9, 10**6))
+        )
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self.loop.run_until_complete(work)
@@ -205,7 +207,7 @@ class OverlappingMachine(RuleBasedStateMachine):
         """What was visible is there, what was not answered is there as a whole or not at all, and nothing else is."""
         store = await open_store(f"sqlite://{copy}", attach=attach, compact_age=1e9)
         begin = store._engine.compacted
-        events = store.watch("", after=begin).take()
+        events = store.watch("", after=begin).next_nowait()
         found = [(event.revision, event.key, event.kv.value if event.kv else None) for event in events]
         known = [(event.revision, event.key, event.kv.value if event.kv else None) for event in self.truth[begin:]]
         more = [(row.revision, row.key, row.value) for row in unanswered]
@@ -243,7 +245,7 @@ class OverlappingMachine(RuleBasedStateMachine):
 
     def observer_without_its_store(self) -> Sequence[Event]:
         """What became visible while the store was being closed, when its watchers answer no more."""
-        return self.observer._cursor.take()
+        return self.observer._cursor.next_events()
 
     # -- watchers
 
@@ -263,7 +265,7 @@ class OverlappingMachine(RuleBasedStateMachine):
     def late_watchers_catch_up(self) -> None:
         for watch in self.watches:
             if watch.task is None and watch.watcher.position >= self.compacted:
-                watch.events += watch.watcher.take()
+                watch.events += watch.watcher.next_nowait()
                 self.check_watch(watch)
 
     def check_watch(self, watch: Watch) -> None:
@@ -306,7 +308,7 @@ class OverlappingMachine(RuleBasedStateMachine):
     @invariant()
     def answers_are_true(self) -> None:
         self.turn()
-        self.observe(self.observer.take())
+        self.observe(self.observer.next_nowait())
         for write in self.writes:
             if write.task.done() and not write.is_judged:
                 write.is_judged = True

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from etcd.access import KeyPrefix
-from etcd.pages import PAGE_BYTES, Pages, answers
+from etcd.pages import MAX_PAGE_BYTES, RangeReader, range_responses
 from etcd.store import Compacted, KeyValue, Unreachable
 
 
@@ -49,9 +49,9 @@ def cluster() -> Keys:
 
 
 @pytest.fixture
-def pages(cluster: Keys) -> Pages:
+def pages(cluster: Keys) -> RangeReader:
     place = KeyPrefix("/registry/", "/here/")
-    return Pages(cluster, place, lambda key, told: KeyValue(key, b64decode(told["value"]), 1, 1, None))
+    return RangeReader(cluster, place, lambda key, told: KeyValue(key, b64decode(told["value"]), 1, 1, None))
 
 
 def fill(cluster: Keys, number: int, value: str = "") -> None:
@@ -59,7 +59,7 @@ def fill(cluster: Keys, number: int, value: str = "") -> None:
 
 
 async def all_of(cluster: Keys, **options: int) -> list[str]:
-    told = [answer async for answer in answers(cluster, encoded(b"/here/"), encoded(b"/here0"), **options)]
+    told = [answer async for answer in range_responses(cluster, encoded(b"/here/"), encoded(b"/here0"), **options)]
     return [b64decode(kv["key"]).decode() for answer in told for kv in answer.get("kvs", ())]
 
 
@@ -100,7 +100,7 @@ async def test_no_more_keys_are_asked_for_than_the_limit(cluster, limit, limits)
 @pytest.mark.parametrize(("fit", "size"), [(400, 400), (300, 300), (50, 50), (10, 10), (1, 10)])
 async def test_a_page_has_as_many_keys_as_fit_if_all_are_like_the_largest_before(cluster, fit, size):
     fill(cluster, 101)
-    cluster.values[b"/here/00042"] = "A" * (PAGE_BYTES // fit - 1)
+    cluster.values[b"/here/00042"] = "A" * (MAX_PAGE_BYTES // fit - 1)
     await all_of(cluster)
     assert cluster.limits == [100, size]
 
@@ -135,7 +135,7 @@ async def test_others_have_their_turn_between_two_pages_without_a_pause(cluster,
 async def test_the_state_is_of_the_keys_of_the_place_and_of_the_revision_of_the_first_page(cluster, pages):
     fill(cluster, 150)
     cluster.values |= {b"/her": "", b"/here0": "", b"/here/\xff": ""}
-    state, revision = await pages.state()
+    state, revision = await pages.read_state()
     assert list(state) == [f"/registry/{each:05}" for each in range(150)]
     assert all(kv.key == key for key, kv in state.items())
     assert revision == 51
@@ -144,7 +144,7 @@ async def test_the_state_is_of_the_keys_of_the_place_and_of_the_revision_of_the_
 async def test_the_state_is_read_from_its_beginning_where_the_snapshot_is_compacted(cluster, pages, caplog):
     fill(cluster, 150)
     cluster.errors = [None, Compacted(60)]
-    state, revision = await pages.state()
+    state, revision = await pages.read_state()
     assert (len(state), revision) == (150, 52)
     assert [each.get("revision") for each in cluster.requests] == [None, "51", None, "52"]
     assert [each.getMessage() for each in caplog.records] == ["etcd was compacted while it was read: it is read again"]
@@ -152,7 +152,7 @@ async def test_the_state_is_read_from_its_beginning_where_the_snapshot_is_compac
 
 async def test_the_state_without_a_place_is_of_all_keys(cluster):
     cluster.values = {b"a": "", b"\xfe": "", b"zz": ""}
-    state, _ = await Pages(cluster, KeyPrefix(), lambda key, _: KeyValue(key, b"", 1, 1, None)).state()
+    state, _ = await RangeReader(cluster, KeyPrefix(), lambda key, _: KeyValue(key, b"", 1, 1, None)).read_state()
     assert list(state) == ["a", "zz"]
 
 
@@ -162,7 +162,7 @@ async def test_the_state_without_a_place_is_of_all_keys(cluster):
 )
 async def test_a_page_of_a_snapshot_says_how_many_keys_remain(cluster, pages, limit, number, remaining):
     fill(cluster, 150)
-    page = await pages.page("/registry/", "", limit, 9)
+    page = await pages.read_range("/registry/", "", limit, 9)
     assert [kv.key for kv in page.items] == [f"/registry/{each:05}" for each in range(number)]
     assert (page.more, page.remaining, page.revision) == (remaining > 0, remaining, 9)
     assert {each["revision"] for each in cluster.requests} == {"9"}
@@ -170,11 +170,11 @@ async def test_a_page_of_a_snapshot_says_how_many_keys_remain(cluster, pages, li
 
 async def test_a_page_of_a_snapshot_begins_at_the_later_of_prefix_and_start(cluster, pages):
     fill(cluster, 30)
-    assert [kv.key[-2:] for kv in (await pages.page("/registry/0001", "/registry/00017", 0, 9)).items] == [
+    assert [kv.key[-2:] for kv in (await pages.read_range("/registry/0001", "/registry/00017", 0, 9)).items] == [
         "17",
         "18",
         "19",
     ]
-    assert len((await pages.page("/registry/0001", "", 0, 9)).items) == 10
-    empty = await pages.page("/registry/0009", "", 0, 9)
+    assert len((await pages.read_range("/registry/0001", "", 0, 9)).items) == 10
+    empty = await pages.read_range("/registry/0009", "", 0, 9)
     assert (list(empty.items), empty.more, empty.remaining) == ([], False, 0)

@@ -6,14 +6,14 @@ import base64
 import pytest
 
 from etcd.cluster import Cluster
-from etcd.pages import PAGE_BYTES, SMALLEST_PAGE
+from etcd.pages import MAX_PAGE_BYTES, MIN_PAGE_SIZE
 from etcd.store import Compacted, FutureRevision, Unreachable
 
 PODS = "/registry/pods/"
 
 
 async def test_more_keys_than_a_page_are_read_at_opening(opened, access, etcd, monkeypatch):
-    monkeypatch.setattr("etcd.pages.FIRST_PAGE", 7)
+    monkeypatch.setattr("etcd.pages.FIRST_PAGE_SIZE", 7)
     store = await opened(etcd.url, access=access)
     written = [await store.put(f"{PODS}{n:02}", b"%d" % n) for n in range(30)]
     await store.close()
@@ -29,21 +29,21 @@ async def test_pages_that_do_not_come_in_time_are_asked_for_again_with_fewer_key
 
     async def read(cluster, method, request):
         asked.append(request["limit"])
-        if request["limit"] > 2 * SMALLEST_PAGE:
+        if request["limit"] > 2 * MIN_PAGE_SIZE:
             raise Unreachable("no answer")
         return await real(cluster, method, request)
 
     monkeypatch.setattr(Cluster, "read", read)
     again = await opened(etcd.url)
     assert list(again.range("").items) == written
-    assert max(asked[-3:]) <= 2 * SMALLEST_PAGE, "what was too much once is not tried again"
+    assert max(asked[-3:]) <= 2 * MIN_PAGE_SIZE, "what was too much once is not tried again"
 
 
 async def test_a_page_has_fewer_keys_where_values_are_large(opened, etcd, monkeypatch):
     store = await opened(etcd.url)
     for n in range(90):
-        await store.put(f"{PODS}{n:02}", bytes(PAGE_BYTES // 40) if n > 30 else b"")
-    monkeypatch.setattr("etcd.pages.FIRST_PAGE", 10)
+        await store.put(f"{PODS}{n:02}", bytes(MAX_PAGE_BYTES // 40) if n > 30 else b"")
+    monkeypatch.setattr("etcd.pages.FIRST_PAGE_SIZE", 10)
     real, pages = Cluster.read, []
 
     async def read(cluster, method, request):
@@ -57,11 +57,11 @@ async def test_a_page_has_fewer_keys_where_values_are_large(opened, etcd, monkey
     assert again.count(PODS) == 90
     read_at_opening = [page for page in pages if page]
     assert list(map(len, read_at_opening)) == [10, 40, 29, 11]
-    assert sum(read_at_opening[2]) < PAGE_BYTES
+    assert sum(read_at_opening[2]) < MAX_PAGE_BYTES
 
 
 async def test_a_compaction_between_two_pages_begins_the_reading_anew(opened, access, etcd, monkeypatch, caplog):
-    monkeypatch.setattr("etcd.pages.FIRST_PAGE", 2)
+    monkeypatch.setattr("etcd.pages.FIRST_PAGE_SIZE", 2)
     other = await opened(etcd.url, access=access)
     for number in range(6):
         await other.put(f"{PODS}{number}", b"")
@@ -81,7 +81,7 @@ async def test_a_compaction_between_two_pages_begins_the_reading_anew(opened, ac
 
 
 async def test_a_snapshot_from_before_the_opening_is_recalled(opened, etcd, monkeypatch):
-    monkeypatch.setattr("etcd.pages.FIRST_PAGE", 3)
+    monkeypatch.setattr("etcd.pages.FIRST_PAGE_SIZE", 3)
     elder = await opened(etcd.url, attach=lambda key, value: (key, value))
     for name in ("a/1", "a/2", "a/3", "a/4", "a/5", "b/1", "b/2", "b/3"):
         await elder.put(PODS + name, b"old")

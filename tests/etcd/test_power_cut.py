@@ -37,7 +37,7 @@ async def state_after(power: PowerCut, folder: Path, room: Path, share: float) -
     """All events that a store knows which is opened from what a power cut leaves."""
     write_files(room, power.left(folder, random.Random(share), share))
     store = await open_store(f"sqlite://{room}")
-    events = list(store.watch("", after=0).take())
+    events = list(store.watch("", after=0).next_nowait())
     assert (await store.put(POD + "next", b"")).mod_revision == len(events) + 1
     await store.close()
     return events
@@ -96,7 +96,7 @@ async def test_a_power_cut_takes_no_acknowledged_write(power, tmp_path, share):
             await put_together(store, size, b"%d" % round_number * 3000)
             room = tmp_path / f"{round_number}-{size}"
             events = await state_after(power, tmp_path / "data", room, share)
-            assert events == list(store.watch("", after=0).take())
+            assert events == list(store.watch("", after=0).next_nowait())
     await store.close()
 
 
@@ -104,7 +104,7 @@ async def test_a_power_cut_takes_no_acknowledged_write(power, tmp_path, share):
 async def test_a_power_cut_after_closing_leaves_everything(power, tmp_path, share):
     store = await open_store(f"sqlite://{tmp_path}/data")
     await put_together(store, 20, bytes(3000))
-    events = list(store.watch("", after=0).take())
+    events = list(store.watch("", after=0).next_nowait())
     await store.close()
     assert await state_after(power, tmp_path / "data", tmp_path / "left", share) == events
 
@@ -119,7 +119,7 @@ async def test_commits_that_could_not_be_synced_leave_nothing_that_looks_like_da
         assert {type(error) for error in await put_together(store, size, bytes(3000))} == {Unavailable}
     assert [kv.mod_revision for kv in await put_together(store, 1, b"")] == [2]
     events = await state_after(power, tmp_path / "data", tmp_path / "left", share)
-    assert events == list(store.watch("", after=0).take())
+    assert events == list(store.watch("", after=0).next_nowait())
     await store.close()
 
 

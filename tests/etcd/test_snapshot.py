@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from etcd.snapshot import NewDatabase, snapshot
+from etcd.snapshot import NewDatabase, open_snapshot
 from etcd.sqlite import SqliteLog, row
 from etcd.store import Damaged, Store, Unavailable
 
@@ -20,7 +20,7 @@ Opened = Callable[..., Awaitable[Store]]
 
 
 def read(database: Path, room: Path) -> tuple[int, dict[str, bytes | None]]:
-    with snapshot(database, room) as found:
+    with open_snapshot(database, room) as found:
         return found.revision, {row.key: row.value for row in found.rows()}
 
 
@@ -77,10 +77,10 @@ async def test_a_copy_has_each_keys_newest_version(opened: Opened, tmp_path: Pat
 
 async def test_a_copy_tells_whether_its_server_had_ended(opened: Opened, tmp_path: Path, room: Path) -> None:
     store = await opened(f"sqlite://{tmp_path}/data")
-    with snapshot(tmp_path / "data" / "store.db", room) as found:
+    with open_snapshot(tmp_path / "data" / "store.db", room) as found:
         assert not found.closed
     await store.close()
-    with snapshot(tmp_path / "data" / "store.db", room) as found:
+    with open_snapshot(tmp_path / "data" / "store.db", room) as found:
         assert found.closed
 
 
@@ -103,7 +103,7 @@ async def test_who_is_interrupted_as_the_directory_for_the_copy_is_made_leaves_n
 
 
 async def test_a_copy_can_be_read_by_its_owner_alone(durable: Store, tmp_path: Path, room: Path) -> None:
-    with snapshot(tmp_path / "data" / "store.db", room):
+    with open_snapshot(tmp_path / "data" / "store.db", room):
         [directory] = left_in(room)
         assert directory.stat().st_mode & 0o777 == 0o700
 
@@ -112,7 +112,7 @@ async def test_a_disk_that_fails_while_a_copy_is_read_is_no_damage(durable: Stor
     database = tmp_path / "data" / "store.db"
     with (
         pytest.raises(Unavailable, match=f"The database {database} cannot be read: disk I/O error"),
-        snapshot(database, room),
+        open_snapshot(database, room),
     ):
         raise sqlite3.OperationalError("disk I/O error")
     assert not left_in(room)

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from etcd.access import Access, KeyPrefix
+from etcd.access import ClusterConfig, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Compacted, Conflict, FutureRevision
 
@@ -62,7 +62,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.model = Model()
         self.watchers: list[tuple[Any, str, list[Any], int]] = []
-        self.access = Access(key_prefix=self.place())
+        self.access = ClusterConfig(key_prefix=self.place())
         self.open()
         self.at = self.store.revision
 
@@ -179,7 +179,7 @@ class StoreMachine(RuleBasedStateMachine):
         for watcher, prefix, seen, after in self.watchers:
             position = watcher.position - self.at
             try:
-                seen.extend(simple(watcher.take(), self.at))
+                seen.extend(simple(watcher.next_nowait(), self.at))
             except Compacted:
                 assert position < self.model.compacted
                 continue

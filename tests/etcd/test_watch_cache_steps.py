@@ -101,7 +101,7 @@ async def test_where_the_next_events_were_compacted_the_state_is_read_and_watche
     assert [kv.key for kv in feed.engine.range(PODS).items] == [f"{PODS}a", f"{PODS}c"]
     assert feed.engine.get(f"{PODS}a") is a
     with pytest.raises(Compacted):
-        cursor.take()
+        cursor.next_events()
     cluster.tell({"kv": told("d", b"", 10, 10)})
     await comes_to(feed, 10)
     assert cluster.starts == ["6", "10"]
@@ -253,8 +253,8 @@ async def test_what_this_process_writes_keeps_what_it_has_beside_it(feed):
     def attached(value: bytes) -> Any:
         return feed.key_value(f"{PODS}x", told("x", value, 6, 6)).index_attrs
 
-    with feed.writing(f"{PODS}x", b"1", "first"):
-        with feed.writing(f"{PODS}x", b"2", "second"):
+    with feed.own_write(f"{PODS}x", b"1", "first"):
+        with feed.own_write(f"{PODS}x", b"2", "second"):
             assert (attached(b"1"), attached(b"2")) == ("first", "second")
         assert (attached(b"1"), attached(b"2")) == ("first", (f"{PODS}x", b"2"))
     assert attached(b"1") == (f"{PODS}x", b"1")

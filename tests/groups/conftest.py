@@ -92,8 +92,8 @@ def printed() -> Printed:
     def show(group: str, kind: str, body: Obj) -> dict[str, Any]:
         metadata = {"name": "x", "creationTimestamp": CREATED, **body.get("metadata", {})}
         printer = printer_of(group, kind)
-        names = [column["name"] for column in printer.defined({})]
-        cells = printer.row({**body, "metadata": metadata}).at(NOW)
+        names = [column["name"] for column in printer.column_definitions({})]
+        cells = printer.row({**body, "metadata": metadata}).cells_at(NOW)
         return dict(zip(names, cells, strict=False))
 
     return show

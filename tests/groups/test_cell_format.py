@@ -1,6 +1,6 @@
 import pytest
 
-from apiserver.groups.cell_format import Since, age, epoch, human_duration, selector_dump, selector_text, since
+from apiserver.groups.cell_format import AgeCell, age, epoch, human_duration, selector_dump, selector_text, since
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 
@@ -66,7 +66,7 @@ def test_what_has_no_time_has_an_unknown_age() -> None:
 
 
 def test_a_pattern_stands_around_the_duration() -> None:
-    assert Since(10.0, "2 (%s ago)").at(40.0) == "2 (30s ago)"
+    assert AgeCell(10.0, "2 (%s ago)").text_at(40.0) == "2 (30s ago)"
 
 
 @pytest.mark.parametrize(

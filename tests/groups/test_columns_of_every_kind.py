@@ -53,8 +53,8 @@ EVERY_KIND = pytest.mark.parametrize(("group", "kind", "definition"), kinds())
     "obj", [{}, {"metadata": None, "spec": None, "status": None}, {"metadata": "a", "spec": [], "status": 7}]
 )
 def test_an_empty_or_odd_object_has_as_many_cells_as_columns(group: str, kind: str, definition: str, obj: Any) -> None:
-    columns = printer_of(group, kind).defined({})
-    cells = printer_of(group, kind).row(obj).at(0.0)
+    columns = printer_of(group, kind).column_definitions({})
+    cells = printer_of(group, kind).row(obj).cells_at(0.0)
     # Upstream gives the addresses an age without a column for it.
     assert len(cells) == len(columns) + (kind == "IPAddress")
 
@@ -63,26 +63,28 @@ def test_an_empty_or_odd_object_has_as_many_cells_as_columns(group: str, kind: s
 @pytest.mark.parametrize("leaf", ["7", 7, True, None, {}, []])
 def test_values_of_another_type_never_raise(group: str, kind: str, definition: str, leaf: Any) -> None:
     obj = sample(definitions()[definition], leaf)
-    cells = printer_of(group, kind).row(obj).at(0.0)
+    cells = printer_of(group, kind).row(obj).cells_at(0.0)
     assert json.dumps(cells)
 
 
 @EVERY_KIND
 def test_every_column_is_documented(group: str, kind: str, definition: str) -> None:
-    undocumented = [c["name"] for c in printer_of(group, kind).defined(definitions()) if not c["description"]]
+    undocumented = [
+        c["name"] for c in printer_of(group, kind).column_definitions(definitions()) if not c["description"]
+    ]
     assert undocumented == []
 
 
 @EVERY_KIND
 def test_one_column_is_the_name_and_wide_columns_are_the_exception(group: str, kind: str, definition: str) -> None:
-    columns = printer_of(group, kind).defined({})
+    columns = printer_of(group, kind).column_definitions({})
     assert sum(column["name"] == "Name" for column in columns) == (kind != "Status")
     assert {column["priority"] for column in columns} <= {0, 1}
     assert {column["type"] for column in columns} <= {"string", "integer", "boolean", "date"}
 
 
 def test_a_column_stands_on_the_wire_with_all_its_fields() -> None:
-    name, created = printer_of("", "LimitRange").defined({})
+    name, created = printer_of("", "LimitRange").column_definitions({})
     assert name == {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
     assert created == {"name": "Created At", "type": "date", "format": "", "description": "", "priority": 0}
 
@@ -113,6 +115,6 @@ def test_a_column_stands_on_the_wire_with_all_its_fields() -> None:
     ],
 )
 def test_what_kubectl_shows_and_what_it_shows_with_wide(group: str, kind: str, narrow: str, wide: str) -> None:
-    columns = printer_of(group, kind).defined({})
+    columns = printer_of(group, kind).column_definitions({})
     names = [" ".join(c["name"].replace(" ", "-") for c in columns if c["priority"] == p) for p in (0, 1)]
     assert names == [narrow, wide]

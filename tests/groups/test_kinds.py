@@ -8,7 +8,7 @@ from apiserver.registry import unsupported
 from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
 from apiserver.registry.fields import FIELDS
 from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
-from apiserver.registry.validation import PART_VALIDATORS, VALIDATORS, WARNINGS
+from apiserver.registry.validation import SUBRESOURCE_VALIDATORS, VALIDATORS, WARNINGS
 
 ROWS = [row for version in available_versions() for row in builtin_rows(load_definitions(version))]
 KINDS = {(row.group, row.kind) for row in ROWS}
@@ -23,7 +23,7 @@ PARTS = {(row.group, row.kind, name) for row in ROWS for name in row.subresource
         pytest.param(SUBRESOURCES, PARTS, id="strategies of subresources"),
         pytest.param(VALIDATORS, KINDS, id="validators"),
         pytest.param(WARNINGS, KINDS, id="warnings"),
-        pytest.param(PART_VALIDATORS, PARTS, id="validators of subresources"),
+        pytest.param(SUBRESOURCE_VALIDATORS, PARTS, id="validators of subresources"),
         pytest.param(DEFAULTS, KINDS, id="defaults"),
         pytest.param(BESIDE_SPEC, KINDS, id="defaults beside the spec"),
         pytest.param(VERSION_DEFAULTS, VERSIONS, id="defaults of a version"),

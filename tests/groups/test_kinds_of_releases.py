@@ -13,7 +13,7 @@ from apiserver.registry.fields import FIELDS
 from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
 from apiserver.registry.subresources import VIRTUAL
 from apiserver.registry.unsupported import NOTICES
-from apiserver.registry.validation import PART_VALIDATORS, VALIDATORS, WARNINGS
+from apiserver.registry.validation import SUBRESOURCE_VALIDATORS, VALIDATORS, WARNINGS
 from apiserver.release import load_release
 
 ROWS = [row for version in available_versions() for row in load_release(version).rows]
@@ -55,5 +55,5 @@ def test_rows_of_versions_are_of_versions_that_a_release_serves() -> None:
 def test_rows_of_subresources_are_of_those_that_kinds_have() -> None:
     served = {(row.group, row.kind, name) for row in ROWS for name in row.subresources}
     assert SUBRESOURCES.keys() - served == set()
-    assert PART_VALIDATORS.keys() - served == set()
+    assert SUBRESOURCE_VALIDATORS.keys() - served == set()
     assert VIRTUAL.keys() - {(row.group, row.plural) for row in ROWS} == set()

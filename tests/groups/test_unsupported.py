@@ -8,11 +8,11 @@ from apiserver.api.united_deployments import GROUP
 from apiserver.groups.kinds import ALL_KINDS, KINDS
 from apiserver.groups.rows import plural_of
 from apiserver.registry.subresources import VIRTUAL
-from apiserver.registry.unsupported import NOTICES, bound
+from apiserver.registry.unsupported import NOTICES, notices_by_kind
 from apiserver.registry.validation import VALIDATORS
 from apiserver.release import load_release
 
-ROWS = {(row.group, row.kind): row for row in bound(load_release("1.37").rows)}
+ROWS = {(row.group, row.kind): row for row in notices_by_kind(load_release("1.37").rows)}
 ALL = {(group, kind.name) for group, kinds in KINDS.items() for kind in kinds}
 CARRIED_OUT = {
     *(("", kind) for kind in ("Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "Node")),
@@ -112,7 +112,7 @@ def test_a_definition_is_told_of_where_only_a_webhook_could_convert(obj, concern
 
 def test_rows_without_notices_are_the_same_objects():
     rows = load_release("1.37").rows
-    for row, other in zip(rows, bound(rows), strict=True):
+    for row, other in zip(rows, notices_by_kind(rows), strict=True):
         assert (row is other) is ((row.group, row.kind) not in NOTICES)
 
 

@@ -13,7 +13,7 @@ from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.create import create
 from apiserver.registry.rest.update import update
-from apiserver.registry.spec_cache import KEPT, LARGEST, CachedSpec, SpecCache
+from apiserver.registry.spec_cache import MAX_SPEC_BYTES, MAX_SPECS, CachedSpec, SpecCache
 
 CONTAINER = {"name": "c", "image": "nginx:1.25", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
 INIT = CONTAINER | {"name": "i"}
@@ -142,15 +142,15 @@ def test_a_spec_gets_a_mould_when_it_comes_for_the_second_time():
 
 def test_of_too_many_specs_the_oldest_are_forgotten():
     spec_caches = SpecCache()
-    for name in range(KEPT + 2):
+    for name in range(MAX_SPECS + 2):
         keeping(spec_caches, spec_named(name))
-    kept = [name for name in range(KEPT + 2) if spec_caches.find(spec_named(name))[1]]
-    assert kept == list(range(2, KEPT + 2))
+    kept = [name for name in range(MAX_SPECS + 2) if spec_caches.find(spec_named(name))[1]]
+    assert kept == list(range(2, MAX_SPECS + 2))
 
 
 def test_a_spec_that_came_once_is_forgotten_after_as_many_others_as_are_kept():
     spec_caches = SpecCache()
-    for name in range(KEPT + 1):
+    for name in range(MAX_SPECS + 1):
         spec_caches.find(spec_named(name))
     assert spec_caches.find(spec_named(1)) == (orjson.dumps(spec_named(1)), None)
     assert spec_caches.find(spec_named(0)) == (b"", None)
@@ -159,7 +159,7 @@ def test_a_spec_that_came_once_is_forgotten_after_as_many_others_as_are_kept():
 @pytest.mark.parametrize(("beyond", "kept"), [(0, True), (1, False)])
 def test_a_large_spec_is_not_kept(beyond, kept):
     spec_caches = SpecCache()
-    spec = spec_named("x" * (LARGEST - len(orjson.dumps(spec_named(""))) + beyond))
+    spec = spec_named("x" * (MAX_SPEC_BYTES - len(orjson.dumps(spec_named(""))) + beyond))
     spec_caches.find(spec)
     assert bool(spec_caches.find(spec)[0]) == kept
 

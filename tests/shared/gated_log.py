@@ -9,9 +9,9 @@ from pathlib import Path
 
 from patience import SECONDS
 
-from etcd.compaction import Limits
+from etcd.compaction import CompactionLimits
 from etcd.durable import DurableStore
-from etcd.embedded import Options
+from etcd.embedded import StoreOptions
 from etcd.sqlite import Row, SqliteLog
 
 
@@ -119,7 +119,9 @@ class GatedLog(SqliteLog):
 @asynccontextmanager
 async def store_over(log: GatedLog) -> AsyncIterator[DurableStore]:
     """Open a store that compacts nothing by itself; its gates are opened before it is closed."""
-    options = Options(attach=lambda key, value: (key, value), clock=time.monotonic, limits=Limits(1e9, 10**6))
+    options = StoreOptions(
+        attach=lambda key, value: (key, value), clock=time.monotonic, limits=CompactionLimits(1e9, 10**6)
+    )
     store = DurableStore(log, options)
     yield store
     log.before.open()

@@ -40,7 +40,7 @@ def attach(key: str, value: bytes) -> Any:
 async def comes_to(feed: WatchCache, revision: int) -> None:
     """Wait until the engine has come to a revision."""
     async with asyncio.timeout(LONG):
-        await feed.until(revision)
+        await feed.wait_for(revision)
 
 
 class Watched:

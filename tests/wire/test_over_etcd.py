@@ -36,7 +36,7 @@ def service(name, **spec):
 
 def claimed(api):
     """The addresses and ports that are claimed."""
-    claims = api.running.registry.storage.store.range(reservations.CLAIMS).items
+    claims = api.running.registry.storage.store.range(reservations.RESERVATIONS).items
     return [kv.key.rpartition("/")[2] for kv in claims]
 
 
@@ -183,7 +183,7 @@ async def test_a_server_that_hears_late_of_a_deletion_leaves_the_claims_of_the_n
     settings = config(shared_etcd.url)
     wish = {"clusterIP": "10.96.0.9", "ports": [{"port": 80, "nodePort": 30009}]}
     async with opened(settings) as api:
-        claims = api.running.registry.claims
+        claims = api.running.registry.reservations
         heard, take_in = asyncio.Event(), claims._record_write
         late = []
 
@@ -236,7 +236,7 @@ async def test_a_port_that_a_service_of_the_other_server_has_is_refused(two):
 async def test_what_was_claimed_for_a_service_that_was_never_written_is_free_again(
     opened, shared_etcd, monkeypatch, caplog
 ):
-    monkeypatch.setattr(reservations, "LONGEST_WRITE", 0.2)
+    monkeypatch.setattr(reservations, "MAX_WRITE_SECONDS", 0.2)
     settings = config(shared_etcd.url)
     key = b64encode(f"{settings.etcd.prefix}/ranges/servicenodeports/30001".encode()).decode()
     shared_etcd.members[0].call("kv/put", key=key, value=b64encode(b'{"metadata":{"name":"30001"}}').decode())
@@ -244,7 +244,7 @@ async def test_what_was_claimed_for_a_service_that_was_never_written_is_free_aga
         wish = {"ports": [{"port": 80, "nodePort": 30001}]}
         while (await api.post(SERVICES, service("a", **wish))).code != 201:
             pass
-    assert "was claimed in vain and is free again" in caplog.text
+    assert "was reserved but never used and is free again" in caplog.text
 
 
 async def test_a_kind_that_one_server_learns_both_serve(two, request):
@@ -389,7 +389,7 @@ def own_etcd(clusters, tmp_path):
 
 
 async def test_events_share_a_lease_and_go_with_it(opened, own_etcd, monkeypatch):
-    monkeypatch.setattr("etcd.leases.REUSED", SECONDS)
+    monkeypatch.setattr("etcd.leases.LEASE_REUSE_DURATION", SECONDS)
     async with opened(config(own_etcd.url, event_ttl=1000 * SECONDS)) as api:
         for number in range(5):
             assert (await api.post(EVENTS, event(f"e{number}"))).code == 201

@@ -19,7 +19,7 @@ def is_served(definition: Obj) -> bool:
     return holds(definition, NAMES_ACCEPTED) or holds(definition, ESTABLISHED)
 
 
-def told_verbs(definition: Obj) -> tuple[str, ...]:
+def discovery_verbs(definition: Obj) -> tuple[str, ...]:
     """Return the verbs of its kind in discovery; none if discovery does not list the kind.
 
     They depend on the conditions alone (customresource_discovery_controller.go): other finalizers may keep a definition
@@ -30,7 +30,7 @@ def told_verbs(definition: Obj) -> tuple[str, ...]:
     return WHILE_TERMINATING if holds(definition, TERMINATING) else VERBS
 
 
-def rows_of(definition: Obj) -> list[Resource]:
+def served_resources(definition: Obj) -> list[Resource]:
     """Return a resource for each served version, in the order of the definition; none before names were accepted.
 
     The names are the accepted ones, even if the definition asks for others by now.
@@ -42,7 +42,7 @@ def rows_of(definition: Obj) -> list[Resource]:
     return [_row(definition["spec"], version, names) for version in versions if version.get("served")]
 
 
-def storage_row(definition: Obj) -> Resource | None:
+def storage_resource(definition: Obj) -> Resource | None:
     """Return the resource of the storage version, served or not; None before names were accepted."""
     names = (definition.get("status") or {}).get("acceptedNames") or {}
     if not names.get("plural") or not names.get("kind"):

@@ -8,7 +8,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of, namespace_of
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Validator, same_on_update
-from apiserver.groups.cell_format import Since, since
+from apiserver.groups.cell_format import AgeCell, since
 from apiserver.groups.cells import UNKNOWN, Cells, mapping, number_of, text_of
 from apiserver.groups.columns import CORE, NAME, Column, Printer
 from apiserver.groups.conversion import Conversion, renamed
@@ -202,12 +202,12 @@ _EVENTS = _Fields(
 )
 
 
-def _first_known(*timestamps: object) -> Since | str:
+def _first_known(*timestamps: object) -> AgeCell | str:
     cells = (since(timestamp) for timestamp in timestamps)
     return next((cell for cell in cells if cell != UNKNOWN), UNKNOWN)
 
 
-def _seen(event: Obj, fields: _Fields) -> tuple[Since | str, int]:
+def _seen(event: Obj, fields: _Fields) -> tuple[AgeCell | str, int]:
     """Return when the event was last seen and how often; its series, if any, takes precedence."""
     series = event.get("series")
     if isinstance(series, dict):

@@ -9,12 +9,12 @@ from apiserver.apiextensions.crds.termination import NO_CREATION
 from apiserver.groups.strategy import Strategy
 from apiserver.registry.context import Registry, WriteResult, index_attrs
 from apiserver.registry.decoding import Body, Decoded, decode
-from apiserver.registry.managed_fields_update import own_new_fields
+from apiserver.registry.managed_fields_update import create_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
-from apiserver.registry.rest.preconditions import check_place
+from apiserver.registry.rest.preconditions import check_namespace
 from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid
-from apiserver.registry.serviceip.transaction import allocated
+from apiserver.registry.serviceip.transaction import allocate_for_write
 from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import strategy_of
 from apiserver.registry.validation import (
@@ -23,7 +23,7 @@ from apiserver.registry.validation import (
 )
 from etcd.store import Conflict, KeyValue
 
-_TAKEN = 409
+_ALREADY_EXISTS = 409
 NAME_ATTEMPTS = 8
 """The number of generated names to try before the client has to retry (maxNameGenerationCreateAttempts)."""
 MAX_GENERATED = 58
@@ -38,14 +38,14 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
         ApiError: 400, 403, 404 (no such namespace), 409 (the name is taken), 422.
     """
     decoded = decode(registry, target.resource, body, validation=options.validation)
-    check_place(target, decoded.obj)
+    check_namespace(target, decoded.obj)
     body_warnings = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
     warnings = body_warnings + warnings_of(target.resource, decoded.obj, None, registry.schema.version)
     try:
         written = await insert(registry, target, decoded, options)
     except ApiError as error:
         # only a valid object gets the warnings of its kind
-        raise error.warned_before(warnings if error.code == _TAKEN else body_warnings) from error.__cause__
+        raise error.prepend_warnings(warnings if error.code == _ALREADY_EXISTS else body_warnings) from error.__cause__
     warnings += notices(target, decoded.obj, None)
     return WriteResult(written.kv, created=True, warnings=warnings) if warnings else written
 
@@ -66,7 +66,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     for name in _NOT_ON_CREATION:  # before managedFields could own them (rest.WipeObjectMetaSystemFields)
         if name in meta:
             del meta[name]
-    own_new_fields(registry, target, decoded, options)
+    create_managed_fields(registry, target, decoded, options)
     await admit(registry, "CREATE", target, options, obj=obj)
     _fill_system_fields(registry, meta)
     attempts, unnamed = 1, b""
@@ -74,7 +74,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
         attempts, unnamed = NAME_ATTEMPTS, orjson.dumps(obj) if strategy.uses_name else b""
         _generate_name(registry, meta)
     strategy.prepare_create(obj)
-    async with allocated(registry, target, options, new=obj) as allocated_obj:
+    async with allocate_for_write(registry, target, options, new=obj) as allocated_obj:
         written = await _try_names(registry, target, allocated_obj, options, attempts=attempts, unnamed=unnamed)
     if options.dry_run and _names_version(version):  # only storing drops the version that the client named
         return written._replace(kv=written.kv._replace(mod_revision=int(version)))
@@ -101,7 +101,7 @@ async def _try_names(
             return await _insert_named(registry, target, obj, options)
         except Conflict as conflict:
             if attempt == attempts - 1:
-                raise _taken(target, obj, conflict) from conflict
+                raise _already_exists(target, obj, conflict) from conflict
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -151,7 +151,7 @@ def _check_kind_stays(registry: Registry, target: Target, obj: Obj) -> None:
 async def _insert_once(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> WriteResult:
     resource = target.resource
     _check_kind_stays(registry, target, obj)  # admission may have waited
-    codec = registry.codecs.of(resource)
+    codec = registry.codecs.codec_of(resource)
     key = key_of(resource, target.namespace, obj["metadata"]["name"])
     value = codec.encode(obj)
     attrs = index_attrs(resource, obj, codec)
@@ -166,7 +166,7 @@ async def _insert_once(registry: Registry, target: Target, obj: Obj, options: Wr
         return WriteResult(await store.put(key, value, expect=0, index_attrs=attrs, ttl=ttl), created=True)
 
 
-def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
+def _already_exists(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
     """Return the 409 for a name that another object has (rest.CheckGeneratedNameError)."""
     meta = obj["metadata"]
     make_error = errors.generate_name_conflict if meta.get("generateName") else errors.already_exists

@@ -26,7 +26,7 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
     Raises:
         ApiError: 400, the patch is malformed; 422, it does not apply, or its outcome is not such an object.
     """
-    problems = () if validation == "Ignore" else patch.oddities()
+    problems = () if validation == "Ignore" else patch.strict_errors()
     patched = patch.apply(old)
     lenient = "Ignore" if validation == "Ignore" else "Warn"
     try:
@@ -42,10 +42,10 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
         if error.code == 422:
             raise
         why = error.message.rpartition(f"as a {target.resource.kind}: ")[2]
-        raise patch.refused(patched, why, custom=target.resource.custom) from error
+        raise patch.error(patched, why, custom=target.resource.custom) from error
     problems = () if validation == "Ignore" else (*problems, *decoded.warnings)
     if problems and validation == "Strict":
-        raise patch.refused(patched, strict_message(problems), custom=target.resource.custom)
+        raise patch.error(patched, strict_message(problems), custom=target.resource.custom)
     return decoded._replace(warnings=(*problems, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
 
 

@@ -13,7 +13,7 @@ from apiserver.registry.admission import Attributes
 from apiserver.registry.clock import rfc3339
 from apiserver.registry.context import Registry, index_attrs
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
-from apiserver.registry.serviceip.transaction import give_back
+from apiserver.registry.serviceip.transaction import release_deleted
 from apiserver.registry.storage import map_store_errors
 from apiserver.registry.strategy import strategy_of
 from etcd.store import KeyValue
@@ -23,12 +23,12 @@ JOBS_LEAVE_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
-PAGE = 10_000
+PAGE_SIZE = 10_000
 """The number of objects that deletecollection lists at once (store.go's deleteCollectionPageSize)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
+class DeleteResult:
     """The outcome of a delete.
 
     Attributes:
@@ -48,7 +48,7 @@ def deletion_warnings(target: Target, options: DeleteOptions) -> tuple[str, ...]
     return (JOBS_LEAVE_PODS,)
 
 
-async def delete(registry: Registry, target: Target, options: DeleteOptions) -> Deleted:
+async def delete(registry: Registry, target: Target, options: DeleteOptions) -> DeleteResult:
     """Delete an object, or mark it if finalizers or a grace period keep it.
 
     Raises:
@@ -56,17 +56,19 @@ async def delete(registry: Registry, target: Target, options: DeleteOptions) -> 
     """
     await registry.admission.admit(Attributes("DELETE", target, options.user, dry_run=options.dry_run))
 
-    async def attempt(kv: KeyValue) -> Deleted:
+    async def attempt(kv: KeyValue) -> DeleteResult:
         return await _delete_once(registry, target, kv, options)
 
     storage = registry.storage
-    return await storage.change(target.resource, target.namespace, target.name, attempt, sure=options.dry_run)
+    return await storage.guaranteed_update(
+        target.resource, target.namespace, target.name, attempt, sure=options.dry_run
+    )
 
 
-async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> Deleted:
-    obj = registry.codecs.of(target.resource).decode(kv)
+async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> DeleteResult:
+    obj = registry.codecs.codec_of(target.resource).decode(kv)
     if _is_namespace(target):
-        _check_namespace(target, obj["metadata"], options)
+        _check_namespace_uid(target, obj["metadata"], options)
         return await _delete_namespace(registry, target, kv, obj, options)
     _check_preconditions(target, obj["metadata"], options)
     if _is_definition(target):
@@ -74,35 +76,37 @@ async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options
     strategy = strategy_of(target.resource)
     meta = obj["metadata"]
     old = {"metadata": dict(meta)}
-    graceful = strategy.graceful and _set_grace(registry, obj, options)
+    graceful = strategy.graceful and _set_grace_period(registry, obj, options)
     if graceful is None:
-        return Deleted(kv, gone=False)
+        return DeleteResult(kv, gone=False)
     finalizers = _finalizers(strategy, meta, options)
     if finalizers:
         meta["finalizers"] = finalizers
     else:
         meta.pop("finalizers", None)
     if finalizers and not graceful:
-        _mark(registry, meta)
+        _set_deletion_timestamp(registry, meta)
     if finalizers or graceful:
         if meta != old["metadata"]:
-            kv = await _store(registry, target, kv, obj, options)
+            kv = await _store_or_remove(registry, target, kv, obj, options)
         if finalizers or meta.get("deletionGracePeriodSeconds"):
-            return Deleted(kv, gone=False)
+            return DeleteResult(kv, gone=False)
     return await _remove(registry, kv, options)
 
 
-async def _remove(registry: Registry, kv: KeyValue, options: DeleteOptions) -> Deleted:
+async def _remove(registry: Registry, kv: KeyValue, options: DeleteOptions) -> DeleteResult:
     if options.dry_run:
-        return Deleted(kv, gone=True)
+        return DeleteResult(kv, gone=True)
     with map_store_errors():
         event = await registry.storage.store.delete(kv.key, expect=kv.mod_revision)
-    await give_back(registry, kv, event.revision)
-    return Deleted(kv._replace(mod_revision=event.revision), gone=True)
+    await release_deleted(registry, kv, event.revision)
+    return DeleteResult(kv._replace(mod_revision=event.revision), gone=True)
 
 
-async def _store(registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions) -> KeyValue:
-    codec = registry.codecs.of(target.resource)
+async def _store_or_remove(
+    registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
+) -> KeyValue:
+    codec = registry.codecs.codec_of(target.resource)
     value = codec.encode(obj)
     attrs = index_attrs(target.resource, obj, codec)
     if options.dry_run:
@@ -129,7 +133,7 @@ def _check_preconditions(target: Target, meta: Obj, options: DeleteOptions) -> N
     raise errors.conflict(target.resource.group, target.resource.kind, name=target.name, why=why)
 
 
-def _check_namespace(target: Target, meta: Obj, options: DeleteOptions) -> None:
+def _check_namespace_uid(target: Target, meta: Obj, options: DeleteOptions) -> None:
     """Check the preconditions of a namespace, for which upstream has another message."""
     preconditions = {
         "UID": (options.uid, meta.get("uid")),
@@ -141,7 +145,7 @@ def _check_namespace(target: Target, meta: Obj, options: DeleteOptions) -> None:
             raise errors.conflict("", "namespaces", name=target.name, why=why)
 
 
-def _set_grace(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | None:
+def _set_grace_period(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | None:
     """Set a pod's deletionTimestamp and grace period (rest.BeforeDelete).
 
     Returns:
@@ -156,31 +160,31 @@ def _set_grace(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | N
             return False
         if requested is None or requested >= current:
             return None
-        _shorten(registry, meta, requested=requested, current=current)
+        _shorten_grace_period(registry, meta, requested=requested, current=current)
         return True
-    seconds = _grace(obj, requested)
-    meta["deletionTimestamp"] = rfc3339(registry.clock.now() + _wrapped(seconds))
+    seconds = _grace_period(obj, requested)
+    meta["deletionTimestamp"] = rfc3339(registry.clock.now() + _wrap_int64(seconds))
     meta["deletionGracePeriodSeconds"] = seconds
     if meta.get("generation"):
         meta["generation"] += 1
     return True
 
 
-def _shorten(registry: Registry, meta: Obj, *, requested: int, current: int) -> None:
+def _shorten_grace_period(registry: Registry, meta: Obj, *, requested: int, current: int) -> None:
     now = int(registry.clock.now())
-    end = _seconds(meta["deletionTimestamp"]) - _wrapped(current) + _wrapped(requested)
+    end = _seconds(meta["deletionTimestamp"]) - _wrap_int64(current) + _wrap_int64(requested)
     if end < now:
         end, requested = now, min(requested, 1)
     meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = rfc3339(end), requested
 
 
-def _wrapped(seconds: int) -> int:
+def _wrap_int64(seconds: int) -> int:
     """Return seconds as a time.Duration holds them: its nanoseconds overflow after 292 years (rest.BeforeDelete)."""
     modulus = 2**64
     return ((seconds * 10**9 + modulus // 2) % modulus - modulus // 2) // 10**9
 
 
-def _grace(pod: Obj, requested: int | None) -> int:
+def _grace_period(pod: Obj, requested: int | None) -> int:
     """Return the grace period of a pod, 0 if no node runs it (pod/strategy.go's CheckGracefulDelete)."""
     spec, phase = pod.get("spec") or {}, (pod.get("status") or {}).get("phase")
     if not spec.get("nodeName") or phase in ("Failed", "Succeeded"):
@@ -213,7 +217,7 @@ def _propagation_of(finalizers: list[str]) -> str:
     return ""
 
 
-def _mark(registry: Registry, meta: Obj) -> None:
+def _set_deletion_timestamp(registry: Registry, meta: Obj) -> None:
     """Mark the object as being deleted (store.go's markAsDeleting)."""
     now = registry.timestamps.now()
     if not meta.get("deletionTimestamp") and meta.get("generation"):
@@ -229,15 +233,15 @@ def _is_namespace(target: Target) -> bool:
 
 async def _delete_namespace(
     registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
-) -> Deleted:
+) -> DeleteResult:
     """Mark a namespace as terminating; remove it once it has no finalizers (core/namespace/storage)."""
     meta = obj["metadata"]
     if not meta.get("deletionTimestamp"):
         meta["deletionTimestamp"] = registry.timestamps.now()
         obj["status"] = (obj.get("status") or {}) | {"phase": "Terminating"}
-        kv = await _store(registry, target, kv, obj, options)
+        kv = await _store_or_remove(registry, target, kv, obj, options)
     if meta.get("finalizers") or (obj.get("spec") or {}).get("finalizers"):
-        return Deleted(kv, gone=False)
+        return DeleteResult(kv, gone=False)
     return await _remove(registry, kv, options)
 
 
@@ -248,14 +252,14 @@ def _is_definition(target: Target) -> bool:
 
 async def _delete_definition(
     registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
-) -> Deleted:
+) -> DeleteResult:
     """Mark a CustomResourceDefinition; remove it once its finalizer, and so its objects, are gone."""
     definition = marked(obj, registry.timestamps.now())
     if definition is not None:
-        kv = await _store(registry, target, kv, definition, options)
+        kv = await _store_or_remove(registry, target, kv, definition, options)
     elif not obj["metadata"].get("finalizers"):
         return await _remove(registry, kv, options)
-    return Deleted(kv, gone=False)
+    return DeleteResult(kv, gone=False)
 
 
 async def delete_collection(
@@ -272,7 +276,7 @@ async def delete_collection(
     listed: list[KeyValue] = []
     while True:
         page = await registry.storage.list(
-            target.resource, target.namespace, replace(selection, limit=selection.limit or PAGE)
+            target.resource, target.namespace, replace(selection, limit=selection.limit or PAGE_SIZE)
         )
         for kv in page.items:
             await _delete_listed(registry, target, kv, options)

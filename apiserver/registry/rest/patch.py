@@ -6,7 +6,7 @@ from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.decode_patched import decode_patched
 from apiserver.registry.rest.patch_body import Patch
-from apiserver.registry.rest.preconditions import check_name, check_place
+from apiserver.registry.rest.preconditions import check_name, check_namespace
 from apiserver.registry.rest.update import modify
 from apiserver.registry.rest.write_checks import write_warnings
 
@@ -24,12 +24,12 @@ async def patch(registry: Registry, target: Target, patch: Patch, options: Write
         nonlocal patch_warnings, warnings
         decoded = decode_patched(registry, target, patch, old=old, validation=options.validation)
         check_name(target, decoded.obj)
-        check_place(target, decoded.obj)
+        check_namespace(target, decoded.obj)
         patch_warnings, warnings = decoded.warnings, write_warnings(registry, target, decoded.obj, old)
         return decoded.obj
 
     try:
         written = await modify(registry, target, change, options)
     except ApiError as error:
-        raise error.warned_before(patch_warnings) from error.__cause__
+        raise error.prepend_warnings(patch_warnings) from error.__cause__
     return written._replace(warnings=patch_warnings + written.warnings + warnings)

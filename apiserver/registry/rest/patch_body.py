@@ -61,7 +61,7 @@ class Patch(ABC):
             ApiError: the patch is malformed, or does not fit the object.
         """
 
-    def oddities(self) -> tuple[str, ...]:
+    def strict_errors(self) -> tuple[str, ...]:
         """Return the unknown and the repeated fields of the patch itself.
 
         Raises:
@@ -74,11 +74,11 @@ class Patch(ABC):
         if self._problem:
             raise errors.bad_request(f"{self._prefix}{self._problem}")
 
-    def touched(self) -> Obj:
+    def touched_lists(self) -> Obj:
         """Return the keys of the objects and lists that the patch reaches into, as nested dicts."""
         return {}
 
-    def shown(self, patched: Any, *, custom: bool) -> str:
+    def in_internal_form(self, patched: Any, *, custom: bool) -> str:
         """Return the value that an error shows for a patch whose outcome is not an object of the kind.
 
         Custom objects, which have no Go type, are shown with all keys sorted, others where the patch reaches into them.
@@ -87,11 +87,11 @@ class Patch(ABC):
             patched: the outcome.
             custom: whether it is of a custom kind.
         """
-        return go_json(patched) if custom else json_as_written(_sorted_where(patched, self.touched()))
+        return go_json(patched) if custom else json_as_written(_sorted_where(patched, self.touched_lists()))
 
-    def refused(self, patched: Any, why: str, *, custom: bool) -> ApiError:
+    def error(self, patched: Any, why: str, *, custom: bool) -> ApiError:
         """Return the 422 for a patch whose outcome is not an object of the kind."""
-        invalid = [field.invalid("patch", self.shown(patched, custom=custom), why)]
+        invalid = [field.invalid("patch", self.in_internal_form(patched, custom=custom), why)]
         error = errors.invalid("", "", name="", errors=invalid)
         error.details = {"causes": (error.details or {}).get("causes", [])}
         return error
@@ -108,7 +108,7 @@ class JsonPatch(Patch):
             raise errors.bad_request(self._problem)
         return json_patch.apply(obj, self.body, raw=self.raw)
 
-    def touched(self) -> Obj:
+    def touched_lists(self) -> Obj:
         """Return the keys on the paths to what the operations name, as nested dicts."""
         touched: Obj = {}
         for operation in filter(None, self.body or ()):
@@ -118,7 +118,7 @@ class JsonPatch(Patch):
                     node = node.setdefault(key, {})
         return touched
 
-    def oddities(self) -> tuple[str, ...]:
+    def strict_errors(self) -> tuple[str, ...]:
         """Return the unknown and the repeated fields of the operations, in the order of the body.
 
         Raises:
@@ -143,18 +143,18 @@ class MergePatch(Patch):
             return self.body
         raise errors.bad_request("Invalid JSON Patch")
 
-    def oddities(self) -> tuple[str, ...]:
+    def strict_errors(self) -> tuple[str, ...]:
         """Return the repeated fields of the patch.
 
         Raises:
             ApiError: 400, it is malformed, or not an object.
         """
-        repeated = super().oddities()
+        repeated = super().strict_errors()
         if not isinstance(self.body, dict | None):
             merge_patch.apply({}, self.body)
         return repeated
 
-    def touched(self) -> Obj:
+    def touched_lists(self) -> Obj:
         """Return the patch itself, which has the form of an object."""
         return self.body if isinstance(self.body, dict) else {}
 
@@ -173,7 +173,7 @@ class StrategicMergePatch(Patch):
         self._check()
         return strategic_merge.apply(obj, self.body, self._kind)
 
-    def shown(self, patched: Any, *, custom: bool) -> str:
+    def in_internal_form(self, patched: Any, *, custom: bool) -> str:
         """Return the patch itself, as Go prints a map."""
         del patched, custom
         return go_text(self.body)

@@ -73,7 +73,7 @@ def check_name(target: Target, obj: Obj) -> None:
         raise errors.bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
 
 
-def check_place(target: Target, obj: Obj) -> None:
+def check_namespace(target: Target, obj: Obj) -> None:
     """Refuse a body that names another namespace than the path.
 
     Raises:

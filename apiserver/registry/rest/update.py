@@ -8,20 +8,20 @@ from apiserver.api.meta import Obj
 from apiserver.groups.strategy import Strategy, Update
 from apiserver.registry.context import Change, Current, Registry, WriteResult, index_attrs
 from apiserver.registry.decoding import Body, decode
-from apiserver.registry.managed_fields_update import own_fields
+from apiserver.registry.managed_fields_update import update_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.create import insert
-from apiserver.registry.rest.preconditions import check_name, check_place, check_uid, check_versions
+from apiserver.registry.rest.preconditions import check_name, check_namespace, check_uid, check_versions
 from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid, write_warnings
-from apiserver.registry.serviceip.transaction import allocated, give_back
+from apiserver.registry.serviceip.transaction import allocate_for_write, release_deleted
 from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.strategy import strategy_of
 from apiserver.registry.validation import (
     Check,
-    validate_part_update,
     validate_status_update,
+    validate_subresource_update,
     validate_update,
 )
 from etcd.store import KeyValue
@@ -33,12 +33,12 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     Raises:
         ApiError: 400, 404, 409 (stale or another object), 422.
     """
-    seen = _seen(registry, target) if target.subresource == "status" else None
+    seen = _read_current(registry, target) if target.subresource == "status" else None
     kept = seen.obj.get("spec") if seen else None
     decoded = decode(registry, target.resource, body, validation=options.validation, kept=kept)
     obj = decoded.obj
     check_name(target, obj)
-    check_place(target, obj)
+    check_namespace(target, obj)
     warnings = decoded.warnings + deduplicate_owners(obj["metadata"])
     kind_warnings: tuple[str, ...] = ()
 
@@ -52,7 +52,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
         written = await modify(registry, target, change, options, seen=seen)
     except ApiError as error:
         if error.code != 404:
-            raise error.warned_before(warnings) from error.__cause__
+            raise error.prepend_warnings(warnings) from error.__cause__
         check_uid(target, obj, {"metadata": {}})
         if target.subresource or not target.resource.create_on_update:
             raise
@@ -62,10 +62,10 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     return written._replace(warnings=warnings + written.warnings + kind_warnings)
 
 
-def _seen(registry: Registry, target: Target) -> Current | None:
+def _read_current(registry: Registry, target: Target) -> Current | None:
     """Return the object as this server knows it, None if unknown; the write builds on the newest state all the same."""
     kv = registry.storage.store.get(key_of(target.resource, target.namespace, target.name))
-    return None if kv is None else Current(kv, registry.codecs.of(target.resource).decode(kv))
+    return None if kv is None else Current(kv, registry.codecs.codec_of(target.resource).decode(kv))
 
 
 async def modify(
@@ -87,14 +87,14 @@ async def modify(
     prepare, check = _rules(registry, target, strategy)
 
     async def attempt(kv: KeyValue) -> WriteResult:
-        old = seen.obj if seen and seen.kv is kv else registry.codecs.of(target.resource).decode(kv)
+        old = seen.obj if seen and seen.kv is kv else registry.codecs.codec_of(target.resource).decode(kv)
         new = change(old)
         check_versions(target, strategy, new, old)
         _keep_system_fields(new["metadata"], old["metadata"])
         await admit(registry, "UPDATE", target, options, obj=new, old=old)
         prepare(new, old)
-        own_fields(registry, target, old, new, options)
-        async with allocated(registry, target, options, new=new, old=old) as allocated_obj:
+        update_managed_fields(registry, target, old, new, options)
+        async with allocate_for_write(registry, target, options, new=new, old=old) as allocated_obj:
             warnings = refuse_invalid(registry, target, allocated_obj, check(target.resource, allocated_obj, old), old)
             strategy.canonicalize(allocated_obj)
             written = await _replace(registry, target, Current(kv, old), allocated_obj, options)
@@ -107,7 +107,9 @@ async def _changed(
     registry: Registry, target: Target, attempt: Callable[[KeyValue], Awaitable[WriteResult]], options: WriteOptions
 ) -> WriteResult:
     storage = registry.storage
-    return await storage.change(target.resource, target.namespace, target.name, attempt, sure=options.dry_run)
+    return await storage.guaranteed_update(
+        target.resource, target.namespace, target.name, attempt, sure=options.dry_run
+    )
 
 
 def _rules(registry: Registry, target: Target, strategy: Strategy) -> tuple[Update, Check]:
@@ -121,7 +123,7 @@ def _rules(registry: Registry, target: Target, strategy: Strategy) -> tuple[Upda
     part = PARTS.get((resource.group, resource.kind, name))
     if part is None:
         return strategy.prepare_update, validate
-    return part.prepare_update, validate_part_update(name)
+    return part.prepare_update, validate_subresource_update(name)
 
 
 async def rewrite(registry: Registry, target: Target, change: Change, options: WriteOptions) -> WriteResult:
@@ -134,7 +136,7 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
     """
 
     async def attempt(kv: KeyValue) -> WriteResult:
-        old = registry.codecs.of(target.resource).decode(kv)
+        old = registry.codecs.codec_of(target.resource).decode(kv)
         return await _replace(registry, target, Current(kv, old), change(old), options)
 
     return await _changed(registry, target, attempt, options)
@@ -143,7 +145,7 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
 async def _replace(registry: Registry, target: Target, seen: Current, new: Obj, options: WriteOptions) -> WriteResult:
     """Store the new object over exactly the state that it was made from; do nothing if it is unchanged."""
     resource, store, kv = target.resource, registry.storage.store, seen.kv
-    codec = registry.codecs.of(resource)
+    codec = registry.codecs.codec_of(resource)
     # compared twice, in case a change mutated shared parts; what an older schema stored is stored again
     if new == seen.obj and new == codec.decode(kv) and codec.is_canonical(kv):
         return WriteResult(kv)
@@ -155,7 +157,7 @@ async def _replace(registry: Registry, target: Target, seen: Current, new: Obj, 
     with map_store_errors():
         if emptied:
             event = await store.delete(kv.key, expect=kv.mod_revision)
-            await give_back(registry, kv, event.revision)
+            await release_deleted(registry, kv, event.revision)
             return WriteResult(kv._replace(value=value, index_attrs=attrs))
         ttl = registry.ttl_of(resource)
         return WriteResult(await store.put(kv.key, value, expect=kv.mod_revision, index_attrs=attrs, ttl=ttl))

@@ -54,5 +54,5 @@ def refuse_invalid(
         invalid, warnings = invalid + verdict.errors, tuple(verdict.warnings)
     if invalid:
         resource, name = target.resource, obj["metadata"].get("name") or ""
-        raise errors.invalid(resource.group, resource.kind, name=name, errors=invalid).warned_before(warnings)
+        raise errors.invalid(resource.group, resource.kind, name=name, errors=invalid).prepend_warnings(warnings)
     return warnings

@@ -14,26 +14,26 @@ from apiserver.api.field import FieldError, invalid
 from apiserver.api.meta import Obj, name_of, namespace_of
 from apiserver.groups.core.services.addresses import family_of, headless
 from apiserver.groups.core.services.validation import needs_health_check
-from apiserver.registry.serviceip.bitmap import Choose, NumberPool, PoolError, static_share
+from apiserver.registry.serviceip.bitmap import Bitmap, Choose, RangeFullError, range_offset
 from apiserver.registry.serviceip.families import fill_families, keeps_both
 
 ADDRESSES, PORTS = "serviceips", "servicenodeports"
-"""The names of the pools, as upstream has them in its store."""
-_TAKEN = "provided {} is already allocated"
+"""The names of the bitmaps, as upstream has them in its store."""
+_ALREADY_ALLOCATED = "provided {} is already allocated"
 _FIRST_DRY_PORT = 32769  # a dry run shows a port that no Service has: the first one above the usual range
 
 
 class Reservation(NamedTuple):
-    """An allocated address or port: a number of a pool."""
+    """An allocated address or port: a number of a bitmap."""
 
-    pool: NumberPool
+    bitmap: Bitmap
     number: int
 
     @property
     def name(self) -> str:
         """Its unique name: "serviceips/10.96.0.7" or "servicenodeports/30080"."""
-        number = ip_address(self.number) if self.pool.name == ADDRESSES else self.number
-        return f"{self.pool.name}/{number}"
+        number = ip_address(self.number) if self.bitmap.name == ADDRESSES else self.number
+        return f"{self.bitmap.name}/{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class _Range:
         self.base = str(network.network_address)
         first = int(network.network_address) + 1
         last = int(network.broadcast_address) - (1 if network.version == 4 else 0)
-        static = static_share(network.num_addresses, step=16, most=256)
-        self.pool = NumberPool(first, last, static=static, name=ADDRESSES)
+        static = range_offset(network.num_addresses, step=16, most=256)
+        self.bitmap = Bitmap(first, last, static=static, name=ADDRESSES)
         self.first = first
 
 
-class ServiceAddresses:
+class ServiceAllocator:
     """All cluster IPs and node ports that the cluster's Services have.
 
     Args:
@@ -83,16 +83,16 @@ class ServiceAddresses:
         self._families = tuple(self._ranges)
         low, high = node_ports
         self._port_words = f"The range of valid ports is {low}-{high}"
-        self._ports = NumberPool(low, high, static=static_share(high - low + 1, step=32, most=128), name=PORTS)
+        self._ports = Bitmap(low, high, static=range_offset(high - low + 1, step=32, most=128), name=PORTS)
         preferred = self._ranges[self._families[0]]
-        self._reserved = Reservation(preferred.pool, preferred.first)
-        preferred.pool.allocate(preferred.first)
+        self._reserved = Reservation(preferred.bitmap, preferred.first)
+        preferred.bitmap.allocate(preferred.first)
 
     def load(self, services: Iterable[Obj]) -> None:
         """Mark the addresses and ports of stored Services as allocated."""
         for service in services:
-            for pool, number in self._reservations(service.get("spec") or {}):
-                pool.allocate(number)
+            for bitmap, number in self._reservations(service.get("spec") or {}):
+                bitmap.allocate(number)
 
     def reservations_of(self, service: Obj) -> Iterator[Reservation]:
         """Return the addresses and ports of a Service, except the address reserved for the server's own Service."""
@@ -104,24 +104,24 @@ class ServiceAddresses:
 
     def reservation_named(self, name: str) -> Reservation | None:
         """Return the address or port with a name, None if it lies in none of the ranges."""
-        pool, _, number = name.partition("/")
+        kind, _, number = name.partition("/")
         try:
-            if pool == PORTS:
+            if kind == PORTS:
                 return Reservation(self._ports, int(number))
-            range_ = self._ranges.get(family_of(number)) if pool == ADDRESSES else None
-            return Reservation(range_.pool, int(ip_address(number))) if range_ else None
+            range_ = self._ranges.get(family_of(number)) if kind == ADDRESSES else None
+            return Reservation(range_.bitmap, int(ip_address(number))) if range_ else None
         except ValueError:
             return None
 
-    def is_reserved(self, reservation: Reservation) -> bool:
+    def is_api_server_ip(self, reservation: Reservation) -> bool:
         """Return whether this is the address reserved for the server's own Service."""
         return reservation == self._reserved
 
     def record(self, *, allocated: Iterable[Reservation] = (), released: Iterable[Reservation] = ()) -> None:
         """Record what other servers have allocated and released."""
         self._free(released)
-        for pool, number in allocated:
-            pool.allocate(number)
+        for bitmap, number in allocated:
+            bitmap.allocate(number)
 
     def release(self, service: Obj) -> None:
         """Release the addresses and ports of a deleted Service."""
@@ -149,7 +149,7 @@ class ServiceAddresses:
         spec = dict(service.get("spec") or {})
         spec["ports"] = [dict(port) for port in spec.get("ports") or ()]
         allocation = Allocation(service | {"spec": spec})
-        attempt = _Attempt(allocation, dry_run=dry_run)
+        attempt = _Transaction(allocation, dry_run=dry_run)
         try:
             if old is None:
                 self._create(attempt, spec)
@@ -162,63 +162,63 @@ class ServiceAddresses:
             del spec["ports"]
         return allocation
 
-    def _create(self, attempt: "_Attempt", spec: Obj) -> None:
+    def _create(self, attempt: "_Transaction", spec: Obj) -> None:
         if spec.get("type") != "ExternalName":
             attempt.refuse(fill_families(spec, None, self._families))
             if not headless(spec):
-                self._give_addresses(attempt, spec)
+                self._allocate_cluster_ips(attempt, spec)
         if spec.get("type") in {"LoadBalancer", "NodePort"}:
-            self._give_node_ports(attempt, spec)
+            self._allocate_node_ports(attempt, spec)
         if needs_health_check(spec):
-            self._give_health_port(attempt, spec)
+            self._allocate_health_check_port(attempt, spec)
 
-    def _update(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
+    def _update(self, attempt: "_Transaction", spec: Obj, before: Obj) -> None:
         if spec.get("type") != "ExternalName":
             attempt.refuse(fill_families(spec, before, self._families))
-        self._change_addresses(attempt, spec, before)
-        self._change_node_ports(attempt, spec, before)
-        self._change_health_port(attempt, spec, before)
+        self._update_cluster_ips(attempt, spec, before)
+        self._update_node_ports(attempt, spec, before)
+        self._update_health_check_port(attempt, spec, before)
 
-    def _give_addresses(self, attempt: "_Attempt", spec: Obj) -> None:
+    def _allocate_cluster_ips(self, attempt: "_Transaction", spec: Obj) -> None:
         """Allocate an address of each family for which the Service has none yet."""
         cluster_ips = spec.get("clusterIPs") or []
         addresses: list[str] = []
         for index, family in enumerate(spec["ipFamilies"]):
             requested = cluster_ips[index] if index < len(cluster_ips) else ""
-            addresses.append(self._give_address(attempt, family, requested, cluster_ips))
+            addresses.append(self._allocate_cluster_ip(attempt, family, requested, cluster_ips))
         spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
-    def _give_address(self, attempt: "_Attempt", family: str, requested: str, cluster_ips: list[str]) -> str:
+    def _allocate_cluster_ip(self, attempt: "_Transaction", family: str, requested: str, cluster_ips: list[str]) -> str:
         range_ = self._ranges[family]
         if requested:
-            problem = self._address_problem(attempt, range_, requested)
+            problem = self._cluster_ip_error(attempt, range_, requested)
             if problem:
                 message = f"failed to allocate IP {requested}: {problem}"
                 attempt.refuse([invalid("spec.clusterIPs", cluster_ips, message)])
-            attempt.allocate(range_.pool, int(ip_address(requested)))
+            attempt.allocate(range_.bitmap, int(ip_address(requested)))
             return requested
         if attempt.dry_run:
             return range_.base
         try:
-            return str(ip_address(attempt.allocate_next(range_.pool, self._choose)))
-        except PoolError as error:
+            return str(ip_address(attempt.allocate_next(range_.bitmap, self._choose)))
+        except RangeFullError as error:
             raise errors.internal(f"failed to allocate a serviceIP: {error}") from None
 
-    def _address_problem(self, attempt: "_Attempt", range_: _Range, requested: str) -> str:
+    def _cluster_ip_error(self, attempt: "_Transaction", range_: _Range, requested: str) -> str:
         number = int(ip_address(requested))
-        if number not in range_.pool:
+        if number not in range_.bitmap:
             valid = f"The range of valid IPs is {range_.cidr}"
             return f"the provided IP ({requested}) is not in the valid range. {valid}"
-        is_own = (range_.pool, number) == self._reserved and attempt.is_server
-        is_allocated = range_.pool.has(number) and not is_own and not attempt.dry_run
-        return _TAKEN.format("IP") if is_allocated else ""
+        is_own = (range_.bitmap, number) == self._reserved and attempt.is_server
+        is_allocated = range_.bitmap.has(number) and not is_own and not attempt.dry_run
+        return _ALREADY_ALLOCATED.format("IP") if is_allocated else ""
 
-    def _change_addresses(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
+    def _update_cluster_ips(self, attempt: "_Transaction", spec: Obj, before: Obj) -> None:
         if keeps_both(spec, before):
             return
         if before.get("type") == "ExternalName":
             if spec.get("type") != "ExternalName" and not headless(spec):
-                self._give_addresses(attempt, spec)
+                self._allocate_cluster_ips(attempt, spec)
             return
         if headless(before):
             return
@@ -228,12 +228,14 @@ class ServiceAddresses:
         families, old_families = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
         if len(old_families) == 1 and len(families) == 2 and spec.get("clusterIPs"):
             addresses = spec["clusterIPs"]
-            second = self._give_address(attempt, families[1], addresses[1] if len(addresses) > 1 else "", addresses)
+            second = self._allocate_cluster_ip(
+                attempt, families[1], addresses[1] if len(addresses) > 1 else "", addresses
+            )
             spec["clusterIPs"] = [addresses[0], second]
         elif len(old_families) == 2 and len(families) == 1:
             attempt.release_later(list(self._address_reservations(before))[1:])
 
-    def _give_node_ports(self, attempt: "_Attempt", spec: Obj) -> None:
+    def _allocate_node_ports(self, attempt: "_Transaction", spec: Obj) -> None:
         """Allocate a node port for each port; ports with the same number share one across protocols."""
         allocated: dict[int, int] = {}
         requested_by_port = _requested_node_ports(spec["ports"])
@@ -243,35 +245,35 @@ class ServiceAddresses:
                 continue
             if number not in allocated:
                 requested = requested or requested_by_port.get(number, 0)
-                allocated[number] = port["nodePort"] = self._give_node_port(attempt, index, requested)
+                allocated[number] = port["nodePort"] = self._allocate_node_port(attempt, index, requested)
             elif not requested:
                 port["nodePort"] = allocated[number]
             elif requested != allocated[number]:
-                self._give_node_port(attempt, index, requested)
+                self._allocate_node_port(attempt, index, requested)
 
-    def _give_node_port(self, attempt: "_Attempt", index: int, requested: int) -> int:
+    def _allocate_node_port(self, attempt: "_Transaction", index: int, requested: int) -> int:
         if not requested:
-            return self._any_port(attempt, "nodePort")
-        problem = self._port_problem(attempt, requested)
+            return self._allocate_free_port(attempt, "nodePort")
+        problem = self._port_error(attempt, requested)
         if problem:
             attempt.refuse([invalid(f"spec.ports[{index}].nodePort", requested, problem)])
         attempt.allocate(self._ports, requested)
         return requested
 
-    def _any_port(self, attempt: "_Attempt", purpose: str) -> int:
+    def _allocate_free_port(self, attempt: "_Transaction", purpose: str) -> int:
         if attempt.dry_run:
             return attempt.dry_port()
         try:
             return attempt.allocate_next(self._ports, self._choose)
-        except PoolError as error:
+        except RangeFullError as error:
             raise errors.internal(f"failed to allocate a {purpose}: {error}") from None
 
-    def _port_problem(self, attempt: "_Attempt", requested: int) -> str:
+    def _port_error(self, attempt: "_Transaction", requested: int) -> str:
         if requested not in self._ports and not attempt.dry_run:
             return f"provided port is not in the valid range. {self._port_words}"
-        return _TAKEN.format("port") if self._ports.has(requested) or attempt.has_port(requested) else ""
+        return _ALREADY_ALLOCATED.format("port") if self._ports.has(requested) or attempt.has_port(requested) else ""
 
-    def _change_node_ports(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
+    def _update_node_ports(self, attempt: "_Transaction", spec: Obj, before: Obj) -> None:
         before_ports = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
         if spec.get("type") not in {"LoadBalancer", "NodePort"}:
             attempt.release_later(Reservation(self._ports, number) for number in before_ports)
@@ -280,24 +282,24 @@ class ServiceAddresses:
         for index, port in enumerate(spec["ports"]):
             node_port = port.get("nodePort") or 0
             if node_port not in before_ports and node_port not in kept and (node_port or _needs_node_ports(spec)):
-                port["nodePort"] = node_port = self._give_node_port(attempt, index, node_port)
+                port["nodePort"] = node_port = self._allocate_node_port(attempt, index, node_port)
             kept.add(node_port)
         attempt.release_later(Reservation(self._ports, number) for number in before_ports - kept)
 
-    def _give_health_port(self, attempt: "_Attempt", spec: Obj) -> None:
+    def _allocate_health_check_port(self, attempt: "_Transaction", spec: Obj) -> None:
         requested = spec.get("healthCheckNodePort") or 0
         if not requested:
-            spec["healthCheckNodePort"] = self._any_port(attempt, "HealthCheck NodePort 0")
+            spec["healthCheckNodePort"] = self._allocate_free_port(attempt, "HealthCheck NodePort 0")
             return
-        problem = self._port_problem(attempt, requested)
+        problem = self._port_error(attempt, requested)
         if problem:
             raise errors.internal(f"failed to allocate requested HealthCheck NodePort {requested}: {problem}")
         attempt.allocate(self._ports, requested)
 
-    def _change_health_port(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
+    def _update_health_check_port(self, attempt: "_Transaction", spec: Obj, before: Obj) -> None:
         needed, needs = needs_health_check(before), needs_health_check(spec)
         if needs and not needed:
-            self._give_health_port(attempt, spec)
+            self._allocate_health_check_port(attempt, spec)
         elif needed and not needs and before.get("healthCheckNodePort"):
             attempt.release_later([Reservation(self._ports, before["healthCheckNodePort"])])
 
@@ -305,7 +307,7 @@ class ServiceAddresses:
         for address in spec.get("clusterIPs") or ():
             range_ = self._ranges.get(family_of(address))
             if range_ is not None and address != "None":
-                yield Reservation(range_.pool, int(ip_address(address)))
+                yield Reservation(range_.bitmap, int(ip_address(address)))
 
     def _reservations(self, spec: Obj) -> Iterator[Reservation]:
         yield from self._address_reservations(spec)
@@ -315,9 +317,9 @@ class ServiceAddresses:
                 yield Reservation(self._ports, number)
 
     def _free(self, reservations: Iterable[Reservation]) -> None:
-        for pool, number in reservations:
-            if (pool, number) != self._reserved:
-                pool.release(number)
+        for bitmap, number in reservations:
+            if (bitmap, number) != self._reserved:
+                bitmap.release(number)
 
 
 def _needs_node_ports(spec: Obj) -> bool:
@@ -329,7 +331,7 @@ def _requested_node_ports(ports: list[Obj]) -> dict[int, int]:
     return {port.get("port") or 0: port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
 
 
-class _Attempt:
+class _Transaction:
     """One allocation in progress: what it has allocated so far, or in a dry run would allocate."""
 
     def __init__(self, allocation: Allocation, *, dry_run: bool) -> None:
@@ -345,17 +347,17 @@ class _Attempt:
         if invalid_fields:
             raise errors.invalid("", "Service", name=self._name, errors=invalid_fields)
 
-    def allocate(self, pool: NumberPool, number: int) -> None:
+    def allocate(self, bitmap: Bitmap, number: int) -> None:
         if self.dry_run:
             self._dry_ports.add(number)
             self._next_dry_port = max(self._next_dry_port, number + 1)
         else:
-            pool.allocate(number)
-            self._allocation.allocated.append(Reservation(pool, number))
+            bitmap.allocate(number)
+            self._allocation.allocated.append(Reservation(bitmap, number))
 
-    def allocate_next(self, pool: NumberPool, choose: Choose) -> int:
-        number = pool.allocate_next(choose)
-        self._allocation.allocated.append(Reservation(pool, number))
+    def allocate_next(self, bitmap: Bitmap, choose: Choose) -> int:
+        number = bitmap.allocate_next(choose)
+        self._allocation.allocated.append(Reservation(bitmap, number))
         return number
 
     def has_port(self, number: int) -> bool:

@@ -6,11 +6,11 @@ Choose = Callable[[int], int]
 """Returns a number from 0 up to, but not including, the argument."""
 
 
-class PoolError(Exception):
+class RangeFullError(Exception):
     """No number can be allocated; the message is upstream's."""
 
 
-class NumberPool:
+class Bitmap:
     """The numbers from `first` to `last`; the lowest `static` are allocated on request, or when the others are used up.
 
     People request low numbers, so automatic choices come from above (KEP-3070, KEP-3668). For example,
@@ -55,13 +55,13 @@ class NumberPool:
                 if number not in self._allocated:
                     self._allocated.add(number)
                     return number
-        raise PoolError("range is full")
+        raise RangeFullError("range is full")
 
     def release(self, number: int) -> None:
         """Release the number; one that is not allocated is no error."""
         self._allocated.discard(number)
 
 
-def static_share(size: int, *, step: int, most: int, least: int = 16) -> int:
+def range_offset(size: int, *, step: int, most: int, least: int = 16) -> int:
     """Return how many numbers of a range of this size are kept for explicit requests (calculateRangeOffset)."""
     return 0 if size <= least else min(max(least, size // step), most)

@@ -13,7 +13,7 @@ from typing import Final
 import orjson
 
 from apiserver.api.meta import Obj
-from apiserver.registry.serviceip.allocator import Reservation, ServiceAddresses
+from apiserver.registry.serviceip.allocator import Reservation, ServiceAllocator
 from apiserver.registry.storage import map_store_errors
 from apiserver.registry.store_watch import follow
 from etcd.store import Conflict, Event, KeyValue, Store, Watcher
@@ -21,78 +21,78 @@ from etcd.store import Conflict, Event, KeyValue, Store, Watcher
 log = logging.getLogger("apiserver")
 
 SERVICES: Final = "/registry/services/specs/"
-CLAIMS: Final = "/registry/ranges/"
-LONGEST_WRITE: Final = 120.0
-"""Seconds after which a claimed number must be in a Service, or else its claim is released."""
+RESERVATIONS: Final = "/registry/ranges/"
+MAX_WRITE_SECONDS: Final = 120.0
+"""Seconds after which a reserved number must be in a Service, or else its reservation is released."""
 
 
-def claim_key(reservation: Reservation) -> str:
+def reservation_key(reservation: Reservation) -> str:
     """Return the key of a number: "/registry/ranges/serviceips/10.96.0.7"."""
-    return f"{CLAIMS}{reservation.name}"
+    return f"{RESERVATIONS}{reservation.name}"
 
 
-class ServiceClaims:
-    """The claims that one server makes on addresses and ports.
+class ReservationStore:
+    """The reservations of addresses and ports in a store that several servers share.
 
     Args:
-        store: the store of the claims, which other servers write to as well.
+        store: the store of the reservations, which other servers write to as well.
         addresses: this server's allocations; kept up to date with the Services that others write.
     """
 
-    def __init__(self, store: Store, addresses: ServiceAddresses) -> None:
+    def __init__(self, store: Store, addresses: ServiceAllocator) -> None:
         self._store = store
         self._addresses = addresses
 
-    async def claim_all(self, reservations: Sequence[Reservation]) -> list[Reservation]:
-        """Claim numbers, all or none; return those that other servers have claimed already.
+    async def reserve_all(self, reservations: Sequence[Reservation]) -> list[Reservation]:
+        """Reserve numbers, all or none; return those that other servers have reserved already.
 
         Raises:
             ApiError: the store is unreachable.
         """
-        lost, claimed = list[Reservation](), list[Reservation]()
+        taken, reserved = list[Reservation](), list[Reservation]()
         for reservation in reservations:
             try:
-                await self._claim(reservation)
+                await self._reserve(reservation)
             except Conflict:
-                lost.append(reservation)
+                taken.append(reservation)
             except BaseException:
-                await self.release(claimed)
+                await self.release(reserved)
                 raise
             else:
-                claimed.append(reservation)
-        if lost:
-            await self.release(claimed)
-        return lost
+                reserved.append(reservation)
+        if taken:
+            await self.release(reserved)
+        return taken
 
-    async def _claim(self, reservation: Reservation) -> None:
-        key = claim_key(reservation)
+    async def _reserve(self, reservation: Reservation) -> None:
+        key = reservation_key(reservation)
         value = orjson.dumps({"metadata": {"name": key.rpartition("/")[2]}})
         with map_store_errors():
             await self._store.put(key, value, expect=0)
 
     async def release(self, reservations: Iterable[Reservation]) -> None:
-        """Release claims; those that cannot be deleted now are released later, as unused ones."""
+        """Release reservations; those that cannot be deleted now are released later, as unused ones."""
         for reservation in reservations:
             with suppress(Exception):
-                await self._store.delete(claim_key(reservation))
+                await self._store.delete(reservation_key(reservation))
 
-    async def release_unless_reclaimed(self, reservations: Iterable[Reservation], revision: int) -> None:
-        """Release the claims of a write's released numbers, except claims that other servers made after that write."""
+    async def release_unless_renewed(self, reservations: Iterable[Reservation], revision: int) -> None:
+        """Release the numbers that a write released, unless another server has reserved them since."""
         for reservation in reservations:
-            kv = self._store.get(claim_key(reservation))
+            kv = self._store.get(reservation_key(reservation))
             if kv is not None and kv.mod_revision < revision:
                 with suppress(Exception):  # somebody else deletes it, or it is released later as unused
                     await self._store.delete(kv.key, expect=kv.mod_revision)
 
-    def is_claimed(self, reservation: Reservation) -> bool:
-        """Return whether a number is claimed, as far as this server knows; then its watch will see the release."""
-        return self._store.get(claim_key(reservation)) is not None
+    def is_stored(self, reservation: Reservation) -> bool:
+        """Return whether the store is known to have the reservation; its watch will then see the release."""
+        return self._store.get(reservation_key(reservation)) is not None
 
     async def run(self) -> None:
-        """Follow Services and claims until cancelled or the store is closed."""
+        """Follow Services and reservations until cancelled or the store is closed."""
         followers = (
             follow(self._store, SERVICES, self._follow_services),
-            follow(self._store, CLAIMS, self._follow_claims),
+            follow(self._store, RESERVATIONS, self._follow_reservations),
         )
         tasks = [asyncio.create_task(each) for each in (*followers, self._release_unused())]
         try:
@@ -102,16 +102,16 @@ class ServiceClaims:
                 task.cancel()
             await asyncio.wait(tasks)
 
-    async def _follow_claims(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
-        """Record claimed numbers as allocated, and released claims as free."""
+    async def _follow_reservations(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
+        """Record reserved numbers as allocated, and released ones as free."""
         for kv in items:
-            self._record(kv.key, allocated=True)
+            self._record_reservation(kv.key, allocated=True)
         while True:
             for event in await watcher.next():
-                self._record(event.key, allocated=not event.is_delete)
+                self._record_reservation(event.key, allocated=not event.is_delete)
 
-    def _record(self, key: str, *, allocated: bool) -> None:
-        reservation = self._addresses.reservation_named(key.removeprefix(CLAIMS))
+    def _record_reservation(self, key: str, *, allocated: bool) -> None:
+        reservation = self._addresses.reservation_named(key.removeprefix(RESERVATIONS))
         if reservation is not None:
             self._addresses.record(**{"allocated" if allocated else "released": [reservation]})
 
@@ -126,30 +126,30 @@ class ServiceClaims:
         allocated = set(self._reservations_of(event.kv))
         released = set(self._reservations_of(event.prev)) - allocated
         self._addresses.record(allocated=allocated, released=released)
-        await self.release_unless_reclaimed(released, event.revision)
+        await self.release_unless_renewed(released, event.revision)
 
     def _reservations_of(self, kv: KeyValue | None) -> Iterator[Reservation]:
         return self._addresses.reservations_of(_service(kv)) if kv is not None else iter(())
 
     async def _release_unused(self) -> None:
-        """Release, every LONGEST_WRITE seconds, the claims of servers that ended before their Service was written."""
+        """Release, every MAX_WRITE_SECONDS, the reservations of servers that ended before their Service was written."""
         while True:
             before = self._unused()
-            await asyncio.sleep(LONGEST_WRITE)
+            await asyncio.sleep(MAX_WRITE_SECONDS)
             for key, revision in self._unused().items():
                 if before.get(key) == revision:
                     with suppress(Conflict):
                         await self._store.delete(key, expect=revision)
-                        log.warning("%s was claimed in vain and is free again", key)
+                        log.warning("%s was reserved but never used and is free again", key)
 
     def _unused(self) -> dict[str, int]:
-        """Return the keys of the claims that no Service uses, with their revisions."""
+        """Return the keys of the reservations that no Service uses, with their revisions."""
         used = {
-            claim_key(reservation)
+            reservation_key(reservation)
             for kv in self._store.range(SERVICES).items
             for reservation in self._reservations_of(kv)
         }
-        return {kv.key: kv.mod_revision for kv in self._store.range(CLAIMS).items if kv.key not in used}
+        return {kv.key: kv.mod_revision for kv in self._store.range(RESERVATIONS).items if kv.key not in used}
 
 
 def _service(kv: KeyValue) -> Obj:

@@ -11,17 +11,17 @@ from apiserver.api.meta import Obj
 from apiserver.registry.context import Registry
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.serviceip.allocator import Allocation, Reservation
-from apiserver.registry.serviceip.reservations import ServiceClaims
+from apiserver.registry.serviceip.reservations import ReservationStore
 from etcd.store import KeyValue, Unreachable
 
 PREFIX = "/registry/services/specs/"
 
 
 ATTEMPTS = 16
-"""How often to allocate other numbers because other servers were faster to claim these."""
+"""How often to allocate other numbers because other servers were faster to reserve these."""
 
 
-def allocated(
+def allocate_for_write(
     registry: Registry, target: Target, options: WriteOptions, *, new: Obj, old: Obj | None = None
 ) -> AbstractAsyncContextManager[Obj]:
     """Return a context manager for storing an object; its value is the object with its addresses and ports allocated.
@@ -31,27 +31,27 @@ def allocated(
     """
     if target.resource.plural != "services" or target.resource.group or target.subresource:
         return nullcontext(new)
-    return _numbers(registry, new, old, dry_run=options.dry_run)
+    return _allocation(registry, new, old, dry_run=options.dry_run)
 
 
 @asynccontextmanager
-async def _numbers(registry: Registry, new: Obj, old: Obj | None, *, dry_run: bool) -> AsyncIterator[Obj]:
-    addresses, claims = registry.addresses, registry.claims
-    allocation = addresses.allocate(new, old, dry_run=dry_run)
-    claimed: Sequence[Reservation] = ()
-    if claims is not None and not dry_run:
-        allocation, claimed = await _claimed(registry, claims, allocation, new, old)
+async def _allocation(registry: Registry, new: Obj, old: Obj | None, *, dry_run: bool) -> AsyncIterator[Obj]:
+    allocator, store = registry.service_allocator, registry.reservations
+    allocation = allocator.allocate(new, old, dry_run=dry_run)
+    reserved: Sequence[Reservation] = ()
+    if store is not None and not dry_run:
+        allocation, reserved = await _reserve(registry, store, allocation, new, old)
     try:
         yield allocation.service
     except BaseException as error:
         if _may_be_stored(error):  # better to keep the numbers than to allocate them twice
-            addresses.commit(allocation)
+            allocator.commit(allocation)
             raise
-        addresses.revert(allocation)
-        if claims is not None:
-            await claims.release(claimed)
+        allocator.revert(allocation)
+        if store is not None:
+            await store.release(reserved)
         raise
-    addresses.commit(allocation)
+    allocator.commit(allocation)
 
 
 def _may_be_stored(error: BaseException) -> bool:
@@ -60,38 +60,42 @@ def _may_be_stored(error: BaseException) -> bool:
     return isinstance(error, CancelledError) or (isinstance(cause, Unreachable) and cause.unknown)
 
 
-async def _claimed(
-    registry: Registry, claims: ServiceClaims, allocation: Allocation, new: Obj, old: Obj | None
+async def _reserve(
+    registry: Registry, store: ReservationStore, allocation: Allocation, new: Obj, old: Obj | None
 ) -> tuple[Allocation, list[Reservation]]:
-    """Return an allocation whose numbers no other server has allocated, and the claims made for it."""
-    addresses = registry.addresses
+    """Return an allocation whose numbers no other server has allocated, and the reservations made for it."""
+    allocator = registry.service_allocator
     for _ in range(ATTEMPTS):
-        reservations = [reservation for reservation in allocation.allocated if not addresses.is_reserved(reservation)]
+        reservations = [
+            reservation for reservation in allocation.allocated if not allocator.is_api_server_ip(reservation)
+        ]
         try:
-            lost = await claims.claim_all(reservations)
+            taken = await store.reserve_all(reservations)
         except BaseException:
-            addresses.revert(allocation)
+            allocator.revert(allocation)
             raise
-        if not lost:
+        if not taken:
             return allocation, reservations
-        addresses.revert(allocation)
-        addresses.record(allocated=[reservation for reservation in lost if claims.is_claimed(reservation)])
-        allocation = addresses.allocate(new, old)
-    addresses.revert(allocation)
+        allocator.revert(allocation)
+        allocator.record(allocated=[reservation for reservation in taken if store.is_stored(reservation)])
+        allocation = allocator.allocate(new, old)
+    allocator.revert(allocation)
     raise internal("failed to allocate: other servers were faster each time, try again")
 
 
-async def give_back(registry: Registry, kv: KeyValue, revision: int) -> None:
+async def release_deleted(registry: Registry, kv: KeyValue, revision: int) -> None:
     """Release the numbers of a deleted Service before the delete is answered: clients may request them at once."""
     if not kv.key.startswith(PREFIX):
         return
     service = orjson.loads(kv.value)
-    registry.addresses.release(service)
-    if registry.claims is not None:
-        await registry.claims.release_unless_reclaimed(registry.addresses.reservations_of(service), revision)
+    registry.service_allocator.release(service)
+    if registry.reservations is not None:
+        await registry.reservations.release_unless_renewed(
+            registry.service_allocator.reservations_of(service), revision
+        )
 
 
-def load(registry: Registry) -> None:
+def load_allocations(registry: Registry) -> None:
     """Allocate the numbers of the stored Services; done once, before the first request."""
     services = registry.storage.store.range(PREFIX).items
-    registry.addresses.load(orjson.loads(kv.value) for kv in services)
+    registry.service_allocator.load(orjson.loads(kv.value) for kv in services)

@@ -6,7 +6,13 @@
 from collections.abc import Mapping
 
 from apiserver.registry.subresources.binding import binding, bindings
-from apiserver.registry.subresources.call import Answer, Call, Location, Part, Warned
+from apiserver.registry.subresources.call import (
+    Answer,
+    Handler,
+    KubeletLocation,
+    ObjectWithWarnings,
+    SubresourceRequest,
+)
 from apiserver.registry.subresources.component_statuses import component_statuses
 from apiserver.registry.subresources.connect import log, proxy, stream
 from apiserver.registry.subresources.eviction import eviction
@@ -21,9 +27,18 @@ from apiserver.registry.subresources.reviews import (
 from apiserver.registry.subresources.scale import scale
 from apiserver.registry.subresources.token import token
 
-__all__ = ["CONNECTIONS", "SUBRESOURCES", "VIRTUAL", "Answer", "Call", "Location", "Part", "Warned"]
+__all__ = [
+    "CONNECTIONS",
+    "SUBRESOURCES",
+    "VIRTUAL",
+    "Answer",
+    "Handler",
+    "KubeletLocation",
+    "ObjectWithWarnings",
+    "SubresourceRequest",
+]
 
-SUBRESOURCES: Mapping[str, Part] = {
+SUBRESOURCES: Mapping[str, Handler] = {
     "attach": stream,
     "binding": binding,
     "eviction": eviction,
@@ -39,7 +54,7 @@ SUBRESOURCES: Mapping[str, Part] = {
 CONNECTIONS = frozenset(("attach", "exec", "log", "portforward", "proxy"))
 """The subresources that connect to a kubelet or a pod: long-lasting requests, whose bodies are not objects."""
 
-VIRTUAL: Mapping[tuple[str, str], Part] = {
+VIRTUAL: Mapping[tuple[str, str], Handler] = {
     ("", "bindings"): bindings,
     ("", "componentstatuses"): component_statuses,
     ("authentication.k8s.io", "selfsubjectreviews"): self_subject_review,

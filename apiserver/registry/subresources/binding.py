@@ -7,12 +7,12 @@ from apiserver.registry.context import Registry
 from apiserver.registry.decoding import decode
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.update import rewrite
-from apiserver.registry.subresources.call import SUCCESS, Call, core
+from apiserver.registry.subresources.call import SUCCESS, SubresourceRequest, core_resource
 
 BINDING_RESOURCE = "pods/binding"
 
 
-async def binding(call: Call) -> Obj:
+async def binding(call: SubresourceRequest) -> Obj:
     """Bind a pod to a node.
 
     Raises:
@@ -21,19 +21,19 @@ async def binding(call: Call) -> Obj:
     return await _bind(call, call.target.name)
 
 
-async def bindings(call: Call) -> Obj:
+async def bindings(call: SubresourceRequest) -> Obj:
     """Bind the pod that the binding names to a node."""
     return await _bind(call, "")
 
 
-async def _bind(call: Call, name: str) -> Obj:
-    kind = core(call.registry, "bindings")
-    binding_obj = decode(call.registry, kind, call.sent, validation=call.options.validation).obj
+async def _bind(call: SubresourceRequest, name: str) -> Obj:
+    kind = core_resource(call.registry, "bindings")
+    binding_obj = decode(call.registry, kind, call.required_body, validation=call.options.validation).obj
     named = binding_obj["metadata"].get("name") or ""
     if name and named != name:
         raise errors.bad_request("name in URL does not match name in Binding object")
     _check(binding_obj.get("target") or {})
-    pod = Target(core(call.registry, "pods"), call.target.namespace, named)
+    pod = Target(core_resource(call.registry, "pods"), call.target.namespace, named)
     await assign(call.registry, pod, binding_obj, call.options)
     return SUCCESS
 

@@ -15,7 +15,7 @@ from apiserver.registry.storage import ListPage
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class KubeletLocation:
     """A request to a kubelet.
 
     Attributes:
@@ -29,8 +29,8 @@ class Location:
     host: str
     port: int
     path: str
-    upgrades: bool
-    verified: bool = True
+    is_upgrade: bool
+    verify_tls: bool = True
 
     @property
     def authority(self) -> str:
@@ -39,7 +39,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SubresourceRequest:
     """One request for a subresource, or for a resource that is not stored.
 
     Attributes:
@@ -58,13 +58,13 @@ class Call:
     patch: Patch | None = None
 
     @property
-    def sent(self) -> Body:
+    def required_body(self) -> Body:
         """The body of a verb that has one."""
         assert self.body is not None
         return self.body
 
 
-class Warned(NamedTuple):
+class ObjectWithWarnings(NamedTuple):
     """An object of another kind, with warnings for its writer.
 
     Attributes:
@@ -76,23 +76,23 @@ class Warned(NamedTuple):
     warnings: tuple[str, ...]
 
 
-Answer = WriteResult | ListPage | Location | Warned | Obj | None
+Answer = WriteResult | ListPage | KubeletLocation | ObjectWithWarnings | Obj | None
 """The parent object as it was written, a list, the kubelet to ask, an object of another kind, or nothing (204)."""
 
-Part = Callable[[Call], Awaitable[Answer]]
+Handler = Callable[[SubresourceRequest], Awaitable[Answer]]
 
 SUCCESS: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 """The answer to a call that succeeded and has no object to return."""
 
 
-def core(registry: Registry, plural: str) -> Resource:
+def core_resource(registry: Registry, plural: str) -> Resource:
     """Return the row of a core resource, which every release serves."""
     resource = registry.table.find("", "v1", plural)
     assert resource is not None
     return resource
 
 
-async def read(call: Call) -> Obj:
+async def read_parent(call: SubresourceRequest) -> Obj:
     """Return the object that the subresource belongs to.
 
     Raises:
@@ -100,4 +100,4 @@ async def read(call: Call) -> Obj:
     """
     target = call.target
     kv = await call.registry.storage.get(target.resource, target.namespace, target.name)
-    return call.registry.codecs.of(target.resource).decode(kv)
+    return call.registry.codecs.codec_of(target.resource).decode(kv)

@@ -11,11 +11,11 @@ from apiserver.api.meta import Obj
 from apiserver.registry.codec import IndexAttrs
 from apiserver.registry.context import WriteResult
 from apiserver.registry.storage import ListPage
-from apiserver.registry.subresources.call import Call
+from apiserver.registry.subresources.call import SubresourceRequest
 from etcd.store import KeyValue
 
 
-async def component_statuses(call: Call) -> WriteResult | ListPage:
+async def component_statuses(call: SubresourceRequest) -> WriteResult | ListPage:
     """Return one component, or all of them.
 
     Raises:

@@ -10,7 +10,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters, integer
 from apiserver.api.schema.times import canonical_time
 from apiserver.groups.core.pods.containers import CONTAINERS
-from apiserver.registry.subresources.call import Call, Location, core, read
+from apiserver.registry.subresources.call import KubeletLocation, SubresourceRequest, core_resource, read_parent
 from apiserver.registry.subresources.kubelet_location import kubelet_location
 
 NUMBERS = ("sinceSeconds", "limitBytes", "tailLines")
@@ -19,7 +19,7 @@ STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"
 """Parameter → its name on kubelets."""
 
 
-async def log(call: Call) -> Location | None:
+async def log(call: SubresourceRequest) -> KubeletLocation | None:
     """Return the location of a container's log, None while the pod has no node (core/pod's LogLocation).
 
     Raises:
@@ -31,7 +31,7 @@ async def log(call: Call) -> Location | None:
     invalid = list(_log_errors(numbers, since))
     if invalid:
         raise errors.invalid("", "PodLogOptions", name=call.target.name, errors=invalid)
-    pod = await read(call)
+    pod = await read_parent(call)
     container = _container(pod, query.get("container", ""))
     node = pod["spec"].get("nodeName")
     if not node:
@@ -44,7 +44,7 @@ async def log(call: Call) -> Location | None:
     return await kubelet_location(call, node, path, kubelet_query, upgrades=False, verified=verified)
 
 
-async def stream(call: Call) -> Location:
+async def stream(call: SubresourceRequest) -> KubeletLocation:
     """Return the location for exec, attach and port-forward on a pod (core/pod's ExecLocation and others).
 
     Raises:
@@ -52,7 +52,7 @@ async def stream(call: Call) -> Location:
     """
     kind, target = call.target.subresource, call.target
     kubelet_query = _ports(call) if kind == "portforward" else _streams(call)
-    pod = await read(call)
+    pod = await read_parent(call)
     path = f"/{KUBELET_PATHS[kind]}/{target.namespace}/{target.name}"
     if kind != "portforward":
         path += f"/{_container(pod, call.query.get('container', ''))}"
@@ -62,7 +62,7 @@ async def stream(call: Call) -> Location:
     return await kubelet_location(call, node, path, kubelet_query, upgrades=True)
 
 
-def _streams(call: Call) -> list[tuple[str, str]]:
+def _streams(call: SubresourceRequest) -> list[tuple[str, str]]:
     kubelet_query = [
         (kubelet_name, "1") for parameter, kubelet_name in STREAMS.items() if call.query.is_true(parameter)
     ]
@@ -71,19 +71,19 @@ def _streams(call: Call) -> list[tuple[str, str]]:
     ]
 
 
-def _ports(call: Call) -> list[tuple[str, str]]:
+def _ports(call: SubresourceRequest) -> list[tuple[str, str]]:
     texts = [text for value in call.query.all("ports") for text in value.split(",") if text]
     return [("port", ",".join(str(integer(text)) for text in texts))] if texts else []
 
 
-async def proxy(call: Call) -> Obj:
+async def proxy(call: SubresourceRequest) -> Obj:
     """Refuse to proxy a request to a pod, a service or a node: proxying is not implemented yet.
 
     Raises:
         ApiError: 400, 404, 503; 501 if the target could be reached.
     """
     named = _without_port(call)
-    owner = await read(named)
+    owner = await read_parent(named)
     match call.target.resource.plural:
         case "pods" if not (owner.get("status") or {}).get("podIP"):
             raise errors.bad_request("address not allowed")
@@ -93,7 +93,7 @@ async def proxy(call: Call) -> Obj:
     raise ApiError(501, "NotImplemented", f"{subresource} is not implemented by this server yet")
 
 
-async def _check_endpoints(call: Call, service: Obj, name: str) -> None:
+async def _check_endpoints(call: SubresourceRequest, service: Obj, name: str) -> None:
     """Check that a Service has a ready endpoint (core/service's ResourceLocation).
 
     Args:
@@ -111,7 +111,7 @@ async def _check_endpoints(call: Call, service: Obj, name: str) -> None:
         if not names:
             raise errors.unavailable(f'no service port {int(port)} found for service "{service_name}"')
         port = names[0]
-    row = core(call.registry, "endpoints")
+    row = core_resource(call.registry, "endpoints")
     try:
         kv = await call.registry.storage.get(row, call.target.namespace, service_name)
     except ApiError as error:
@@ -119,7 +119,7 @@ async def _check_endpoints(call: Call, service: Obj, name: str) -> None:
             raise
         subsets: list[Obj] = []
     else:
-        subsets = call.registry.codecs.of(row).decode(kv).get("subsets") or []
+        subsets = call.registry.codecs.codec_of(row).decode(kv).get("subsets") or []
     if not subsets:
         raise errors.unavailable(f'no endpoints available for service "{service_name}"')
     ready = (each.get("ports") or () for each in subsets if each.get("addresses"))
@@ -133,7 +133,7 @@ def _port_of(name: str) -> str:
     return parts[-1] if len(parts) > 1 else ""
 
 
-def _without_port(call: Call) -> Call:
+def _without_port(call: SubresourceRequest) -> SubresourceRequest:
     """Return the call with the plain name, without a proxy's scheme and port ([SCHEME:]NAME[:PORT])."""
     parts = call.target.name.split(":")
     if len(parts) == 1:

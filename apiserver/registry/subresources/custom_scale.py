@@ -8,20 +8,20 @@ from apiserver.api.meta import Obj
 from apiserver.api.nested_fields import NestedFieldError
 from apiserver.api.resources import Resource
 from apiserver.api.scale_paths import ScalePaths
-from apiserver.registry.subresources.scaling import Scaling, desired_replicas, scale_with
+from apiserver.registry.subresources.scaling import ScaleFunctions, desired_replicas, new_scale
 
 UNSET = -(1 << 31)
 """The replicas of a Scale whose object sets none: a patch must set them."""
 
 
-def custom_scaling(resource: Resource, paths: ScalePaths) -> Scaling:
+def custom_scaling(resource: Resource, paths: ScalePaths) -> ScaleFunctions:
     """Return the scale functions of a custom kind.
 
     Args:
         resource: the kind's row.
         paths: the paths of its scale subresource.
     """
-    return Scaling(
+    return ScaleFunctions(
         resource.plural, partial(_read, paths), partial(_before, paths), partial(_scaled, paths), partial(_after, paths)
     )
 
@@ -85,7 +85,7 @@ def _scale_of(paths: ScalePaths, obj: Obj, *, absent: int = 0) -> Obj:
     desired = paths.spec_replicas.integer(obj)
     current = paths.status_replicas.integer(obj) or 0
     selector = paths.label_selector.text(obj) if paths.label_selector else None
-    return scale_with(
+    return new_scale(
         obj["metadata"],
         desired=absent if desired is None else _int32(desired),
         current=_int32(current),

@@ -13,7 +13,7 @@ from apiserver.registry.options import DeleteOptions, ListOptions, Target
 from apiserver.registry.rest import delete
 from apiserver.registry.rest.update import rewrite
 from apiserver.registry.subresources.binding import with_condition
-from apiserver.registry.subresources.call import SUCCESS, Call, read
+from apiserver.registry.subresources.call import SUCCESS, SubresourceRequest, read_parent
 
 EVICTION = Resource(
     group="policy",
@@ -35,7 +35,7 @@ REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 ENDED = frozenset(("Succeeded", "Failed"))
 
 
-async def eviction(call: Call) -> Obj:
+async def eviction(call: SubresourceRequest) -> Obj:
     """Evict a pod.
 
     Raises:
@@ -46,23 +46,23 @@ async def eviction(call: Call) -> Obj:
     if pod is None:
         return SUCCESS
     budget = await _budget(call, pod)
-    guarded = budget is not None and not await _spend(call, pod, budget, dry_run=options.dry_run)
+    guarded = budget is not None and not await _reserve_disruption(call, pod, budget, dry_run=options.dry_run)
     try:
         await _delete(call, _pinned(options, pod) if guarded else options)
     except ApiError as error:
         if error.code == 409 and guarded and budget and not options.resource_version:
-            raise _busy(budget) from error
+            raise _too_many_evictions(budget) from error
         raise
     return SUCCESS
 
 
-async def _unless_deleted(call: Call, options: DeleteOptions) -> Obj | None:
+async def _unless_deleted(call: SubresourceRequest, options: DeleteOptions) -> Obj | None:
     """Delete the pod if no budget protects it; return it if one may.
 
     A Pending pod that changes meanwhile may be ready now, so it is read again.
     """
     for attempt in range(ATTEMPTS):
-        pod = await read(call)
+        pod = await read_parent(call)
         phase, gone = (pod.get("status") or {}).get("phase"), pod["metadata"].get("deletionTimestamp")
         if not gone and phase not in ENDED and phase != "Pending":
             return pod
@@ -76,9 +76,9 @@ async def _unless_deleted(call: Call, options: DeleteOptions) -> Obj | None:
     raise AssertionError("the last look returns or raises")
 
 
-def _options(call: Call) -> DeleteOptions:
+def _options(call: SubresourceRequest) -> DeleteOptions:
     """Return the delete options of the eviction."""
-    body = call.sent.obj
+    body = call.required_body.obj
     if body.get("apiVersion") == "policy/v1beta1":  # the one other version is the same
         body = body | {"apiVersion": EVICTION.api_version}
     eviction_obj = decode(call.registry, EVICTION, Body(body), validation=call.options.validation).obj
@@ -101,7 +101,7 @@ def _pinned(options: DeleteOptions, pod: Obj) -> DeleteOptions:
     return replace(options, resource_version=options.resource_version or pod["metadata"]["resourceVersion"])
 
 
-async def _delete(call: Call, options: DeleteOptions) -> None:
+async def _delete(call: SubresourceRequest, options: DeleteOptions) -> None:
     """Set the DisruptionTarget condition of the pod, then delete it."""
     pod, now = call.target._replace(subresource=""), call.registry.timestamps.now()
     condition = {
@@ -126,7 +126,7 @@ async def _delete(call: Call, options: DeleteOptions) -> None:
     await delete.delete(call.registry, pod, options)
 
 
-async def _budget(call: Call, pod: Obj) -> Obj | None:
+async def _budget(call: SubresourceRequest, pod: Obj) -> Obj | None:
     """Return the PodDisruptionBudget that selects the pod, None if there is none."""
     labels, matching = pod["metadata"].get("labels") or {}, []
     for budget in await _budgets(call.registry, call.target.namespace):
@@ -145,7 +145,7 @@ async def _budget(call: Call, pod: Obj) -> Obj | None:
 async def _budgets(registry: Registry, namespace: str) -> list[Obj]:
     resource = _resource(registry)
     selected = await registry.storage.list(resource, namespace, ListOptions())
-    return [registry.codecs.of(resource).decode(kv) for kv in selected.items]
+    return [registry.codecs.codec_of(resource).decode(kv) for kv in selected.items]
 
 
 def _resource(registry: Registry) -> Resource:
@@ -154,7 +154,7 @@ def _resource(registry: Registry) -> Resource:
     return resource
 
 
-async def _spend(call: Call, pod: Obj, budget: Obj, *, dry_run: bool) -> bool:
+async def _reserve_disruption(call: SubresourceRequest, pod: Obj, budget: Obj, *, dry_run: bool) -> bool:
     """Use one disruption of the budget; return False if the pod is not ready and costs none."""
     if not _is_ready(pod):
         status = budget.get("status") or {}
@@ -183,19 +183,19 @@ def _decremented(budget: Obj, pod: str, now: str) -> Obj:
     meta, status = budget["metadata"], budget.get("status") or {}
     allowed, disrupted = status.get("disruptionsAllowed") or 0, status.get("disruptedPods") or {}
     if (status.get("observedGeneration") or 0) < (meta.get("generation") or 0):
-        raise _busy(budget)
+        raise _too_many_evictions(budget)
     if allowed < 0:
         raise _forbidden(budget, "pdb disruptions allowed is negative")
     if len(disrupted) > MAX_DISRUPTED:
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         raise _forbidden(budget, why)
     if not allowed:
-        raise _refused(budget, status)
+        raise _disruption_not_allowed(budget, status)
     status = status | {"disruptionsAllowed": allowed - 1, "disruptedPods": disrupted | {pod: now}}
-    return budget | {"status": status if allowed > 1 else _used_up(meta, status, now)}
+    return budget | {"status": status if allowed > 1 else _disruptions_exhausted(meta, status, now)}
 
 
-def _used_up(meta: Obj, status: Obj, now: str) -> Obj:
+def _disruptions_exhausted(meta: Obj, status: Obj, now: str) -> Obj:
     """Return the status with the condition that no more disruptions are allowed."""
     condition = {"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": ""}
     before: Obj = next((c for c in status.get("conditions") or () if c.get("type") == condition["type"]), {})
@@ -208,13 +208,13 @@ def _forbidden(budget: Obj, why: str) -> ApiError:
     return errors.forbidden("policy", "poddisruptionbudget", name=budget["metadata"]["name"], why=why)
 
 
-def _busy(budget: Obj) -> ApiError:
+def _too_many_evictions(budget: Obj) -> ApiError:
     name = budget["metadata"]["name"]
     error = errors.too_many_requests(REFUSED, 10)
     return _caused(error, f"The disruption budget {name} is still being processed by the server.")
 
 
-def _refused(budget: Obj, status: Obj) -> ApiError:
+def _disruption_not_allowed(budget: Obj, status: Obj) -> ApiError:
     name, desired, current = budget["metadata"]["name"], status.get("desiredHealthy"), status.get("currentHealthy")
     failed = next((c for c in status.get("conditions") or () if c.get("reason") == "SyncFailed"), None)
     if failed:

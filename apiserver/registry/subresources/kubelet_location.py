@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.nodes import HOSTNAME, KUBELET_ENDPOINT
-from apiserver.registry.subresources.call import Call, Location, core
+from apiserver.registry.subresources.call import KubeletLocation, SubresourceRequest, core_resource
 
 KUBELET_PORT = 10250
 """The port for nodes whose status has none (--kubelet-port)."""
@@ -14,18 +14,24 @@ PREFERRED = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP
 
 
 async def kubelet_location(
-    call: Call, node: str, path: str, query: list[tuple[str, str]], *, upgrades: bool, verified: bool = True
-) -> Location:
+    call: SubresourceRequest,
+    node: str,
+    path: str,
+    query: list[tuple[str, str]],
+    *,
+    upgrades: bool,
+    verified: bool = True,
+) -> KubeletLocation:
     """Return the location of a path on a node's kubelet.
 
     Raises:
         ApiError: 404, there is no such node; 500, it has no address.
     """
-    row = core(call.registry, "nodes")
-    node_obj = call.registry.codecs.of(row).decode(await call.registry.storage.get(row, "", node))
+    row = core_resource(call.registry, "nodes")
+    node_obj = call.registry.codecs.codec_of(row).decode(await call.registry.storage.get(row, "", node))
     host, port = _endpoint(node_obj)
     wire = f"{path}?{urlencode(query)}" if query else path
-    return Location(host, port, wire, upgrades, verified)
+    return KubeletLocation(host, port, wire, upgrades, verified)
 
 
 def _endpoint(node: Obj) -> tuple[str, int]:

@@ -7,14 +7,14 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.user import User
 from apiserver.registry.decoding import decode
-from apiserver.registry.managed_fields_update import own_new_fields
-from apiserver.registry.subresources.call import Call
+from apiserver.registry.managed_fields_update import create_managed_fields
+from apiserver.registry.subresources.call import SubresourceRequest
 
 BOTH = "cannot be specified in combination with resourceAttributes"
 NEITHER = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
 
-async def subject_access_review(call: Call) -> Obj:
+async def subject_access_review(call: SubresourceRequest) -> Obj:
     """Answer whether a user may do something.
 
     Raises:
@@ -25,14 +25,14 @@ async def subject_access_review(call: Call) -> Obj:
     return _decided(call, review, _subject(review["spec"]))
 
 
-async def self_subject_access_review(call: Call) -> Obj:
+async def self_subject_access_review(call: SubresourceRequest) -> Obj:
     """Answer whether the caller may do something."""
     review = _review(call)
     _refuse(call, [*_access_errors(review["spec"], names_user=False), *_meta_errors(review)])
     return _decided(call, review, call.options.user)
 
 
-async def local_subject_access_review(call: Call) -> Obj:
+async def local_subject_access_review(call: SubresourceRequest) -> Obj:
     """Answer whether a user may do something in this namespace."""
     review = _review(call)
     review["metadata"]["namespace"] = call.target.namespace
@@ -40,28 +40,28 @@ async def local_subject_access_review(call: Call) -> Obj:
     return _decided(call, review, _subject(review["spec"]))
 
 
-async def self_subject_rules_review(call: Call) -> Obj:
+async def self_subject_rules_review(call: SubresourceRequest) -> Obj:
     """Answer what the caller may do in a namespace."""
     namespace = _review(call)["spec"].get("namespace")
     if not namespace:
         raise errors.bad_request("no namespace on request")
-    return _empty(call) | {"spec": {}, "status": call.registry.security.rules(call.options.user, namespace)}
+    return _empty(call) | {"spec": {}, "status": call.registry.security.rules_for(call.options.user, namespace)}
 
 
-async def self_subject_review(call: Call) -> Obj:
+async def self_subject_review(call: SubresourceRequest) -> Obj:
     """Answer who the caller is."""
     _review(call)
     created = {"creationTimestamp": call.registry.timestamps.now()}
     return _empty(call) | {"metadata": created, "status": {"userInfo": user_info(call.options.user)}}
 
 
-async def token_review(call: Call) -> Obj:
+async def token_review(call: SubresourceRequest) -> Obj:
     """Answer to which user a token belongs."""
     review = _review(call)
     token, security = review["spec"].get("token"), call.registry.security
     if not token:
         raise errors.bad_request("token is required for TokenReview in authentication")
-    known = security.known(token, review["spec"].get("audiences") or security.audiences)
+    known = security.authenticate_token(token, review["spec"].get("audiences") or security.audiences)
     if known is None:
         return review | {"status": {"user": {}, "error": "invalid bearer token"}}
     status = {"authenticated": True, "user": user_info(known.user), "audiences": list(known.audiences)}
@@ -75,15 +75,15 @@ def user_info(user: User) -> Obj:
     return {name: value for name, value in info.items() if value}
 
 
-def _review(call: Call) -> Obj:
+def _review(call: SubresourceRequest) -> Obj:
     """Return the review of the body, with managedFields, as all objects have them."""
-    decoded = decode(call.registry, call.target.resource, call.sent, validation=call.options.validation)
+    decoded = decode(call.registry, call.target.resource, call.required_body, validation=call.options.validation)
     decoded.obj.setdefault("spec", {})
-    own_new_fields(call.registry, call.target, decoded, call.options)
+    create_managed_fields(call.registry, call.target, decoded, call.options)
     return decoded.obj
 
 
-def _empty(call: Call) -> Obj:
+def _empty(call: SubresourceRequest) -> Obj:
     resource = call.target.resource
     return {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}}
 
@@ -93,13 +93,13 @@ def _subject(spec: Obj) -> User:
     return User(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
 
 
-def _decided(call: Call, review: Obj, user: User) -> Obj:
+def _decided(call: SubresourceRequest, review: Obj, user: User) -> Obj:
     spec = review["spec"]
     attributes = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
     return review | {"status": {"allowed": call.registry.security.allows(user, attributes)}}
 
 
-def _refuse(call: Call, invalid: list[FieldError]) -> None:
+def _refuse(call: SubresourceRequest, invalid: list[FieldError]) -> None:
     if invalid:  # upstream names no kind here
         raise errors.invalid(call.target.resource.group, "", name="", errors=invalid)
 

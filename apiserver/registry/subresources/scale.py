@@ -13,12 +13,12 @@ from apiserver.registry.rest.decode_patched import decode_patched
 from apiserver.registry.rest.patch_body import Patch
 from apiserver.registry.rest.preconditions import check_name, check_uid
 from apiserver.registry.rest.update import modify
-from apiserver.registry.subresources.call import Call, Warned, read
+from apiserver.registry.subresources.call import ObjectWithWarnings, SubresourceRequest, read_parent
 from apiserver.registry.subresources.custom_scale import custom_scaling
-from apiserver.registry.subresources.scaling import SCALE, Scaling, desired_replicas, scale_with
+from apiserver.registry.subresources.scaling import SCALE, ScaleFunctions, desired_replicas, new_scale
 
 
-async def scale(call: Call) -> Warned | Obj:
+async def scale(call: SubresourceRequest) -> ObjectWithWarnings | Obj:
     """Read or write the replicas of an object.
 
     Raises:
@@ -30,48 +30,50 @@ async def scale(call: Call) -> Warned | Obj:
     field_warnings: list[str] = []
     try:
         written = await modify(call.registry, call.target, _change(call, scaling, field_warnings), call.options)
-        obj = scaling.after(call.registry.codecs.of(call.target.resource).decode(written.kv))
+        obj = scaling.scale_after_write(call.registry.codecs.codec_of(call.target.resource).decode(written.kv))
     except errors.ApiError as error:
-        raise error.warned_before(tuple(field_warnings)) from error.__cause__
-    return Warned(obj, (*field_warnings, *written.warnings))
+        raise error.prepend_warnings(tuple(field_warnings)) from error.__cause__
+    return ObjectWithWarnings(obj, (*field_warnings, *written.warnings))
 
 
-def _scaling(call: Call) -> Scaling:
+def _scaling(call: SubresourceRequest) -> ScaleFunctions:
     resource = call.target.resource
     custom = call.registry.customs.find(resource)
     paths = custom.scale if custom else None
     if paths is not None:
         return custom_scaling(resource, paths)
     # upstream's 404 names the subresource on reads, and the resource on writes
-    return Scaling(f"{resource.plural}/scale", scale_of, scale_of, partial(_scaled, resource), scale_of)
+    return ScaleFunctions(f"{resource.plural}/scale", scale_of, scale_of, partial(_scaled, resource), scale_of)
 
 
-async def _read(call: Call, scaling: Scaling) -> Obj:
+async def _read(call: SubresourceRequest, scaling: ScaleFunctions) -> Obj:
     try:
-        return scaling.read(await read(call))
+        return scaling.to_scale(await read_parent(call))
     except errors.ApiError as error:
         if error.code != 404:
             raise
-        raise errors.not_found(call.target.resource.group, scaling.missing, call.target.name) from error
+        raise errors.not_found(call.target.resource.group, scaling.not_found_resource, call.target.name) from error
 
 
-def _change(call: Call, scaling: Scaling, field_warnings: list[str]) -> Change:
+def _change(call: SubresourceRequest, scaling: ScaleFunctions, field_warnings: list[str]) -> Change:
     """Return the change that scales an object; it puts warnings about fields of the body into `field_warnings`."""
     patch = call.patch
     if patch is not None:
-        return lambda old: scaling.scaled(old, _patched(call, patch, scaling.before(old), field_warnings))
-    _check_kind(call, call.sent.obj)
-    scale_obj = _sent(call, call.sent, field_warnings)
+        return lambda old: scaling.apply_scale(
+            old, _patched(call, patch, scaling.scale_before_write(old), field_warnings)
+        )
+    _check_kind(call, call.required_body.obj)
+    scale_obj = _sent(call, call.required_body, field_warnings)
 
     def replaced(old: Obj) -> Obj:
         check_uid(call.target, scale_obj, old)
-        scaling.before(old)  # an object whose Scale cannot be read cannot be scaled either
-        return scaling.scaled(old, scale_obj)
+        scaling.scale_before_write(old)  # an object whose Scale cannot be read cannot be scaled either
+        return scaling.apply_scale(old, scale_obj)
 
     return replaced
 
 
-def _sent(call: Call, body: Body, field_warnings: list[str]) -> Obj:
+def _sent(call: SubresourceRequest, body: Body, field_warnings: list[str]) -> Obj:
     """Return the Scale of a body.
 
     Raises:
@@ -83,7 +85,7 @@ def _sent(call: Call, body: Body, field_warnings: list[str]) -> Obj:
     return decoded.obj
 
 
-def _patched(call: Call, patch: Patch, scale: Obj, field_warnings: list[str]) -> Obj:
+def _patched(call: SubresourceRequest, patch: Patch, scale: Obj, field_warnings: list[str]) -> Obj:
     """Apply a patch to a Scale.
 
     Raises:
@@ -103,7 +105,7 @@ UNREGISTERED = (
 """The message of the custom resource server for any other kind than Scale."""
 
 
-def _check_kind(call: Call, sent: Obj) -> None:
+def _check_kind(call: SubresourceRequest, sent: Obj) -> None:
     """Refuse a body that is not a Scale, for custom objects; for built-in kinds decoding does so.
 
     Raises:
@@ -118,7 +120,7 @@ def _check_kind(call: Call, sent: Obj) -> None:
 def scale_of(obj: Obj) -> Obj:
     """Return the Scale of an object of a built-in kind."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    return scale_with(
+    return new_scale(
         obj["metadata"],
         desired=spec.get("replicas"),
         current=status.get("replicas") or 0,

@@ -23,7 +23,7 @@ _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 """The fields that a Scale takes from its object's metadata."""
 
 
-class Scaling(NamedTuple):
+class ScaleFunctions(NamedTuple):
     """Pure functions of one kind; each may raise an ApiError.
 
     Attributes:
@@ -34,14 +34,14 @@ class Scaling(NamedTuple):
         after: the scaled object as it is stored → the Scale that the writer gets.
     """
 
-    missing: str
-    read: Callable[[Obj], Obj]
-    before: Callable[[Obj], Obj]
-    scaled: Callable[[Obj, Obj], Obj]
-    after: Callable[[Obj], Obj]
+    not_found_resource: str
+    to_scale: Callable[[Obj], Obj]
+    scale_before_write: Callable[[Obj], Obj]
+    apply_scale: Callable[[Obj, Obj], Obj]
+    scale_after_write: Callable[[Obj], Obj]
 
 
-def scale_with(meta: Obj, *, desired: Any, current: Any, selector: str) -> Obj:
+def new_scale(meta: Obj, *, desired: Any, current: Any, selector: str) -> Obj:
     """Return a Scale, without spec.replicas if they are 0 or None, and without status.selector if it is empty.
 
     Args:

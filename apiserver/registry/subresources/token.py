@@ -6,7 +6,7 @@ from apiserver.api.resources import Resource
 from apiserver.registry.clock import rfc3339
 from apiserver.registry.decoding import decode
 from apiserver.registry.storage import key_of
-from apiserver.registry.subresources.call import Call, core, read
+from apiserver.registry.subresources.call import SubresourceRequest, core_resource, read_parent
 
 TOKEN_REQUEST = Resource(
     group="authentication.k8s.io",
@@ -26,15 +26,15 @@ BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 """Kinds that a token may be bound to → their resources; the token becomes invalid when the object is deleted."""
 
 
-async def token(call: Call) -> Obj:
+async def token(call: SubresourceRequest) -> Obj:
     """Issue a token for the service account.
 
     Raises:
         ApiError: 400, 404, 409, 422.
     """
-    token_request = decode(call.registry, TOKEN_REQUEST, call.sent, validation=call.options.validation).obj
+    token_request = decode(call.registry, TOKEN_REQUEST, call.required_body, validation=call.options.validation).obj
     _check_names(call, token_request["metadata"])
-    account = await read(call)
+    account = await read_parent(call)
     spec = token_request.setdefault("spec", {})
     spec["audiences"] = spec.get("audiences") or list(call.registry.security.audiences)
     if spec.get("expirationSeconds") is None:
@@ -48,7 +48,7 @@ async def token(call: Call) -> Obj:
     kubernetes_claim = {"namespace": call.target.namespace, "serviceaccount": _named(account)} | bound
     subject = f"system:serviceaccount:{call.target.namespace}:{call.target.name}"
     claims = times | {"aud": spec["audiences"], "sub": subject, "kubernetes.io": kubernetes_claim}
-    signed = call.registry.security.issue(claims)
+    signed = call.registry.security.issue_token(claims)
     named = {"name": call.target.name, "namespace": call.target.namespace, "creationTimestamp": rfc3339(now)}
     return token_request | {
         "metadata": token_request["metadata"] | named,
@@ -56,7 +56,7 @@ async def token(call: Call) -> Obj:
     }
 
 
-def _check_names(call: Call, meta: Obj) -> None:
+def _check_names(call: SubresourceRequest, meta: Obj) -> None:
     invalid = []
     for name, expected in (("name", call.target.name), ("namespace", call.target.namespace)):
         if meta.get(name) not in (None, "", expected):
@@ -77,7 +77,7 @@ def _check_seconds(seconds: int) -> None:
     raise errors.invalid(TOKEN_REQUEST.group, TOKEN_REQUEST.kind, name="", errors=invalid)
 
 
-async def _bound(call: Call, reference: Obj | None) -> Obj:
+async def _bound(call: SubresourceRequest, reference: Obj | None) -> Obj:
     """Return the claims about the object that the token is bound to; those of a pod include its node."""
     if reference is None:
         return {}
@@ -103,20 +103,20 @@ async def _bound(call: Call, reference: Obj | None) -> Obj:
     return claims | _node_of(call, bound_obj)
 
 
-def _node_of(call: Call, pod: Obj) -> Obj:
+def _node_of(call: SubresourceRequest, pod: Obj) -> Obj:
     name = pod["spec"].get("nodeName")
     if not name:
         return {}
-    kv = call.registry.storage.store.get(key_of(core(call.registry, "nodes"), "", name))
+    kv = call.registry.storage.store.get(key_of(core_resource(call.registry, "nodes"), "", name))
     if kv is None:
         return {"node": {"name": name}}
-    return {"node": _named(call.registry.codecs.of(core(call.registry, "nodes")).decode(kv))}
+    return {"node": _named(call.registry.codecs.codec_of(core_resource(call.registry, "nodes")).decode(kv))}
 
 
-async def _find(call: Call, plural: str, name: str) -> Obj:
-    resource = core(call.registry, plural)
+async def _find(call: SubresourceRequest, plural: str, name: str) -> Obj:
+    resource = core_resource(call.registry, plural)
     kv = await call.registry.storage.get(resource, call.target.namespace if resource.namespaced else "", name)
-    return call.registry.codecs.of(resource).decode(kv)
+    return call.registry.codecs.codec_of(resource).decode(kv)
 
 
 def _named(obj: Obj) -> Obj:

@@ -79,4 +79,4 @@ def _all(requests: Sequence[Request], attempt: str) -> Plan:
     answers = (yield Batch(requests)) if requests else ()
     for request, answer in zip(requests, answers, strict=True):
         if isinstance(answer, ApiError) and not (isinstance(request, Delete) and answer.code == 404):
-            raise answer.worded(f"failed to {attempt}: {answer.message}")
+            raise answer.with_message(f"failed to {attempt}: {answer.message}")

@@ -222,7 +222,7 @@ def _delete(observed: Observed, pods: Sequence[Obj]) -> Generator[Action, Any, A
         if not isinstance(answer, ApiError):
             yield RecordEvent(observed.owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
         elif answer.code != 404:
-            first = first or answer.worded(f"unable to delete pods: {answer.message}")
+            first = first or answer.with_message(f"unable to delete pods: {answer.message}")
             yield RecordEvent(observed.owner, "FailedDelete", f"Error deleting: {answer.message}", WARNING)
     return first
 

@@ -39,7 +39,7 @@ def make_claims(
     for (replica, claim), answer in zip(missing, answers, strict=True):
         if isinstance(answer, ApiError):
             message = f"failed to create PVC {name_of(claim)}: {answer.message}"
-            failures.setdefault(replica.ordinal, []).append(answer.worded(message))
+            failures.setdefault(replica.ordinal, []).append(answer.with_message(message))
         elif answer is None:
             failures.setdefault(replica.ordinal, [])
         if answer is not None and not (isinstance(answer, ApiError) and answer.reason == "AlreadyExists"):
@@ -77,7 +77,7 @@ def update_owners(inputs: SyncInput, replica: Replica) -> Plan:
         try:
             yield Update(CLAIM, with_owners(claim, owners))
         except ApiError as error:
-            raise error.worded(inputs.words.claim_refused.format(name_of(claim), error.message)) from None
+            raise error.with_message(inputs.words.claim_refused.format(name_of(claim), error.message)) from None
 
 
 def warn_of_conflicts(inputs: SyncInput, replica: Replica) -> Plan:
@@ -94,4 +94,4 @@ def warn_of_conflicts(inputs: SyncInput, replica: Replica) -> Plan:
 def aggregate(errors: Sequence[ApiError]) -> ApiError:
     """Combine several errors into one (utilerrors.NewAggregate)."""
     messages = list(dict.fromkeys(error.message for error in errors))
-    return errors[0].worded(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
+    return errors[0].with_message(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")

@@ -90,7 +90,7 @@ def _ensure_claim(observed: Observed, volume: Obj) -> Plan:
         try:
             yield Create(CLAIM, _claim(pod, name, volume["ephemeral"]["volumeClaimTemplate"]))
         except ApiError as error:
-            raise error.worded(f"create PVC {name}: {error.message}") from error
+            raise error.with_message(f"create PVC {name}: {error.message}") from error
     elif (controller_of(claim) or {}).get("uid") != pod["metadata"]["uid"]:
         message = f"PVC {key_of(claim)} was not created for pod {key_of(pod)} (pod is not owner)"
         raise ApiError(409, "Conflict", message)

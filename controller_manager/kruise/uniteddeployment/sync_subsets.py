@@ -154,7 +154,7 @@ def _create(work: SyncInput, missing: Sequence[Target]) -> Steps:
 
 
 def _creation_error(work: SyncInput, name: str, error: ApiError) -> ApiError:
-    return error.worded(f"fail to create Subset ({work.type_name}) {name}: {error.message}")
+    return error.with_message(f"fail to create Subset ({work.type_name}) {name}: {error.message}")
 
 
 def _delete_surplus(work: SyncInput, surplus: Sequence[Subset]) -> Steps:
@@ -172,7 +172,7 @@ def _delete(subset: Subset, what: str) -> Steps:
     try:
         yield from discard(subset)
     except ApiError as error:
-        return [error.worded(f"{what}: {error.message}")]
+        return [error.with_message(f"{what}: {error.message}")]
     return []
 
 

@@ -7,7 +7,13 @@ import pytest
 
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Subresource
-from apiserver.apiextensions.crds.resources import VERBS, WHILE_TERMINATING, is_served, rows_of, told_verbs
+from apiserver.apiextensions.crds.resources import (
+    VERBS,
+    WHILE_TERMINATING,
+    discovery_verbs,
+    is_served,
+    served_resources,
+)
 
 NAMES = {
     "plural": "widgets",
@@ -40,7 +46,7 @@ def definition(**spec: Any) -> Obj:
 
 
 def test_each_version_that_is_served_has_a_row():
-    beta, stable = rows_of(definition())
+    beta, stable = served_resources(definition())
     assert (beta.api_version, stable.api_version) == ("stable.example.com/v1beta1", "stable.example.com/v1")
     assert stable.definition == "com.example.stable.v1.Widget"
     assert stable.storage_prefix == beta.storage_prefix == "stable.example.com/widgets"
@@ -54,7 +60,7 @@ def test_each_version_that_is_served_has_a_row():
 
 
 def test_subresources_are_those_of_the_version():
-    beta, stable = rows_of(definition())
+    beta, stable = served_resources(definition())
     verbs = ("get", "patch", "update")
     assert beta.subresources == {}
     assert stable.subresources == {
@@ -64,12 +70,12 @@ def test_subresources_are_those_of_the_version():
 
 
 def test_a_kind_of_the_cluster_is_in_no_namespace():
-    assert not rows_of(definition(scope="Cluster"))[0].namespaced
+    assert not served_resources(definition(scope="Cluster"))[0].namespaced
 
 
 def test_nothing_is_served_before_names_are_accepted():
     fresh = definition() | {"status": {"acceptedNames": {"kind": "", "plural": ""}, "conditions": None}}
-    assert rows_of(fresh) == []
+    assert served_resources(fresh) == []
     assert not is_served(fresh)
 
 
@@ -104,7 +110,7 @@ def version(name: str, *, served: bool = True, **more: Any) -> Obj:
     ],
 )
 def test_clients_of_a_deprecated_version_are_told_where_to_go(versions, warning):
-    assert rows_of(definition(versions=versions))[0].deprecation == warning
+    assert served_resources(definition(versions=versions))[0].deprecation == warning
 
 
 @pytest.mark.parametrize(
@@ -121,4 +127,4 @@ def test_discovery_goes_by_what_conditions_say(conditions, verbs):
     given = definition()
     given["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     given["status"]["conditions"] = [{"type": kind, "status": status} for kind, status in conditions.items()]
-    assert told_verbs(given) == verbs
+    assert discovery_verbs(given) == verbs

@@ -146,7 +146,7 @@ async def test_a_server_makes_them_if_asked_and_finds_nothing_wrong_with_them():
         found = registry.storage.store.range("/registry/apiextensions.k8s.io/customresourcedefinitions/").items
         assert len(found) == len(COLUMNS)
         for kv in found:
-            assert validate_create(row, registry.codecs.of(row).decode(kv)) == []
+            assert validate_create(row, registry.codecs.codec_of(row).decode(kv)) == []
 
 
 async def test_a_server_that_is_not_asked_has_none():

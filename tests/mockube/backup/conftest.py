@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from patience import SECONDS
 
-from etcd.access import Access, KeyPrefix
+from etcd.access import ClusterConfig, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Store
 
@@ -38,7 +38,9 @@ class Kept:
         """What comes of using it, opened and closed again."""
 
         async def used() -> Any:
-            store = await open_store(self.url, access=Access(key_prefix=KeyPrefix("/registry/", f"{self.prefix}/")))
+            store = await open_store(
+                self.url, access=ClusterConfig(key_prefix=KeyPrefix("/registry/", f"{self.prefix}/"))
+            )
             try:
                 return await work(store)
             finally:

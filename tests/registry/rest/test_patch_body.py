@@ -27,7 +27,7 @@ DEPLOYMENT = {
     ],
 )  # fmt: skip
 def test_unknown_and_repeated_fields_of_operations_are_told_in_their_order(raw, odd):
-    assert JsonPatch(raw).oddities() == tuple(f"json patch {each}" for each in odd)
+    assert JsonPatch(raw).strict_errors() == tuple(f"json patch {each}" for each in odd)
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_unknown_and_repeated_fields_of_operations_are_told_in_their_order(raw, 
 )
 def test_what_is_no_list_of_operations_is_refused(raw, why):
     with pytest.raises(ApiError) as refused:
-        JsonPatch(raw).oddities()
+        JsonPatch(raw).strict_errors()
     assert (refused.value.code, refused.value.message) == (400, f"error decoding patch: json: cannot unmarshal {why}")
 
 
 def test_custom_objects_are_shown_with_sorted_keys_all_through():
-    shown = MergePatch(b"{}").shown(DEPLOYMENT | {"spec": {"b": {"d": 1.0, "c": 1e20}, "a": 1}}, custom=True)
+    shown = MergePatch(b"{}").in_internal_form(DEPLOYMENT | {"spec": {"b": {"d": 1.0, "c": 1e20}, "a": 1}}, custom=True)
     assert shown == (
         '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"a":"","b":"\\u003c1\\u003e"},'
         '"name":"a"},"spec":{"a":1,"b":{"c":100000000000000000000,"d":1}}}'
@@ -70,7 +70,7 @@ def test_custom_objects_are_shown_with_sorted_keys_all_through():
 def test_built_in_objects_are_shown_with_sorted_keys_where_the_patch_reaches_into_them(patch, spec):
     head = '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","annotations":'
     annotations = r'{"b":"\u003c1\u003e","a":""}'
-    assert patch.shown(DEPLOYMENT, custom=False) == f'{head}{annotations}}},"spec":{spec}}}'
+    assert patch.in_internal_form(DEPLOYMENT, custom=False) == f'{head}{annotations}}},"spec":{spec}}}'
 
 
 NO_LIST = "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
@@ -96,7 +96,7 @@ NO_FLOAT = "json: cannot unmarshal number 1e400 into Go %s of type float64"
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_patch_depends_on_whether_its_fields_are_looked_at(patch, strict, lenient):
-    for do, why in ((patch.oddities, strict), (lambda: patch.apply({}), lenient)):
+    for do, why in ((patch.strict_errors, strict), (lambda: patch.apply({}), lenient)):
         if why is not None:
             with pytest.raises(ApiError) as refused:
                 do()

@@ -52,7 +52,7 @@ async def stored(registry):
     pods = registry.table.find("", "v1", "pods")
     sent = Body({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": SPEC})
     written = await create(registry, Target(pods, "default"), sent, WriteOptions(User("u")))
-    return partial(registry.codecs.of(pods).decode, written.kv)
+    return partial(registry.codecs.codec_of(pods).decode, written.kv)
 
 
 def leaves(value, path=()):
@@ -112,7 +112,7 @@ def outcome(registry, raw, stored, *, validation, kept):
         return error.status()
     prepare_status_update(found.obj, old)
     fields = {name: found.obj[name] for name in sorted(found.obj)} if "spec" not in orjson.loads(raw) else found.obj
-    return registry.codecs.of(resource).encode(fields), found.warnings
+    return registry.codecs.codec_of(resource).encode(fields), found.warnings
 
 
 async def test_a_body_that_repeats_the_stored_spec_comes_to_the_same_as_one_that_is_worked_out(registry, stored):
@@ -155,7 +155,7 @@ async def test_a_status_without_a_spec_is_stored_with_it_in_its_place(registry, 
 async def test_a_status_that_is_there_already_is_not_written_again(registry, stored):
     target = Target(registry.table.find("", "v1", "pods"), "default", "p", "status")
     first = await update(registry, target, Body(stored() | {"status": STATUS}), WriteOptions(User("u")))
-    sent = registry.codecs.of(target.resource).decode(first.kv)
+    sent = registry.codecs.codec_of(target.resource).decode(first.kv)
     again = await update(registry, target, Body(sent), WriteOptions(User("u")))
     assert again.kv is first.kv
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.registry.serviceip.bitmap import static_share
+from apiserver.registry.serviceip.bitmap import range_offset
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from apiserver.registry.serviceip.bitmap import static_share
     ],
 )
 def test_a_share_of_the_range_is_kept_between_a_least_and_a_most(size, step, most, share):
-    assert static_share(size, step=step, most=most) == share
+    assert range_offset(size, step=step, most=most) == share

@@ -56,7 +56,7 @@ def scale(replicas: int | None, **meta: str) -> Obj:
 
 
 def test_a_scale_tells_what_its_object_says():
-    assert SCALING.read(crew(2, replicas=1, selector="a=b")) == {
+    assert SCALING.to_scale(crew(2, replicas=1, selector="a=b")) == {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "7"},
@@ -66,13 +66,13 @@ def test_a_scale_tells_what_its_object_says():
 
 
 def test_what_is_missing_in_a_status_is_nothing():
-    found = SCALING.read(crew(0))
+    found = SCALING.to_scale(crew(0))
     assert (found["spec"], found["status"]) == ({}, {"replicas": 0})
 
 
 def test_an_object_that_wants_no_number_has_no_scale_to_read():
     with pytest.raises(ApiError) as refused:
-        SCALING.read(crew(None))
+        SCALING.to_scale(crew(None))
     why = 'the spec replicas field ".spec.size.replicas" does not exist'
     assert refused.value.status() == {
         "kind": "Status",
@@ -96,9 +96,9 @@ def test_an_object_that_wants_no_number_has_no_scale_to_read():
 )
 def test_an_odd_object_has_no_scale(obj: Obj, why: str):
     for function, code, reason in (
-        (SCALING.read, 500, ""),
-        (SCALING.before, 500, ""),
-        (SCALING.after, 400, "BadRequest"),
+        (SCALING.to_scale, 500, ""),
+        (SCALING.scale_before_write, 500, ""),
+        (SCALING.scale_after_write, 400, "BadRequest"),
     ):
         with pytest.raises(ApiError) as refused:
             function(obj)
@@ -107,23 +107,23 @@ def test_an_odd_object_has_no_scale(obj: Obj, why: str):
 
 def test_replicas_are_put_where_the_definition_says():
     old = crew(2, replicas=1)
-    new = SCALING.scaled(old, scale(5))
+    new = SCALING.apply_scale(old, scale(5))
     assert new == crew(5, replicas=1)
     assert old == crew(2, replicas=1)
-    assert SCALING.scaled(old, scale(None)) == crew(0, replicas=1)
-    assert SCALING.scaled(crew(None), scale(3)) == crew(3)
+    assert SCALING.apply_scale(old, scale(None)) == crew(0, replicas=1)
+    assert SCALING.apply_scale(crew(None), scale(3)) == crew(3)
 
 
 def test_only_a_version_is_taken_from_the_metadata_of_a_scale():
-    new = SCALING.scaled(crew(), scale(5, resourceVersion="3", uid="other"))
+    new = SCALING.apply_scale(crew(), scale(5, resourceVersion="3", uid="other"))
     assert new["metadata"] == crew()["metadata"] | {"resourceVersion": "3"}
 
 
 def test_a_patch_that_leaves_open_what_was_open_is_refused():
-    before = SCALING.before(crew(None))
+    before = SCALING.scale_before_write(crew(None))
     assert before["spec"] == {"replicas": -(1 << 31)}
     with pytest.raises(ApiError) as refused:
-        SCALING.scaled(crew(None), before)
+        SCALING.apply_scale(crew(None), before)
     assert (refused.value.code, refused.value.message) == (
         400,
         'the spec replicas field ".spec.size.replicas" cannot be empty',
@@ -132,7 +132,7 @@ def test_a_patch_that_leaves_open_what_was_open_is_refused():
 
 def test_there_has_to_be_a_place_for_replicas():
     with pytest.raises(ApiError) as refused:
-        SCALING.scaled(crew() | {"spec": None}, scale(1))
+        SCALING.apply_scale(crew() | {"spec": None}, scale(1))
     assert (refused.value.code, refused.value.reason, refused.value.message) == (
         500,
         "",

@@ -161,7 +161,7 @@ async def test_who_names_the_version_of_the_pod_is_told_that_it_has_changed(clie
 @pytest.fixture
 def runs_at_last(monkeypatch, client):
     """Has a Pending pod run and be ready after an eviction has looked at it for the first time."""
-    read, looks = eviction.read, []
+    read, looks = eviction.read_parent, []
 
     async def look(call):
         pod = await read(call)
@@ -170,7 +170,7 @@ def runs_at_last(monkeypatch, client):
         looks.append(pod)
         return pod
 
-    monkeypatch.setattr(eviction, "read", look)
+    monkeypatch.setattr(eviction, "read_parent", look)
     return looks
 
 

@@ -143,7 +143,7 @@ async def test_events_that_come_after_a_newer_state_is_known_undo_nothing(
         assert (await api.patch(PLACE, {"metadata": {"labels": {"a": "b"}}})).code == 200
         assert (await api.patch(PLACE, {"spec": {"versions": both["spec"]["versions"]}})).code == 200
     served = []
-    registry.customs.listen(lambda: served.append({kind.resource.version for kind in registry.customs}))
+    registry.customs.on_change(lambda: served.append({kind.resource.version for kind in registry.customs}))
     gate.opened.set()
     await customs.established(NAME)
     await other()

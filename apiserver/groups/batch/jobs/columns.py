@@ -2,7 +2,7 @@
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of
-from apiserver.groups.cell_format import Since, age, epoch, human_duration, selector_text
+from apiserver.groups.cell_format import AgeCell, age, epoch, human_duration, selector_text
 from apiserver.groups.cells import Cells, has_condition, is_deleted, mapping, number_of
 
 
@@ -14,11 +14,11 @@ def _completions(spec: Obj, status: Obj) -> str:
     return f"{succeeded}/1 of {parallelism}" if parallelism > 1 else f"{succeeded}/1"
 
 
-def _job_duration(status: Obj) -> Since | str:
+def _job_duration(status: Obj) -> AgeCell | str:
     start, end = epoch(status.get("startTime")), epoch(status.get("completionTime"))
     if start is None:
         return ""
-    return Since(start) if end is None else human_duration(end - start)
+    return AgeCell(start) if end is None else human_duration(end - start)
 
 
 def _job_status(job: Obj) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, name_of
-from apiserver.groups.cell_format import Since, age, epoch
+from apiserver.groups.cell_format import AgeCell, age, epoch
 from apiserver.groups.cells import NONE, Cells, count, has_condition, is_deleted, mapping, mappings, number_of, text_of
 
 _TERMINAL = frozenset({"Succeeded", "Failed"})
@@ -29,9 +29,9 @@ class _Tally:
         if isinstance(terminated, dict):
             self.last = max(self.last, epoch(terminated.get("finishedAt")) or 0.0)
 
-    def restarts_cell(self) -> Since | str:
+    def restarts_cell(self) -> AgeCell | str:
         if self.restarts and self.last:
-            return Since(self.last, f"{self.restarts} (%s ago)")
+            return AgeCell(self.last, f"{self.restarts} (%s ago)")
         return str(self.restarts)
 
 

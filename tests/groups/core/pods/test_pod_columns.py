@@ -269,4 +269,4 @@ def test_a_pod_that_ended_has_a_condition_in_its_row(phase: str, reasons: list[s
 
 def test_a_row_is_compiled_once_and_told_the_time_often() -> None:
     row = printer_of("", "Pod").row(pod(metadata={"name": "x", "creationTimestamp": "1970-01-01T00:00:00Z"}))
-    assert [row.at(now)[4] for now in (1.0, 90.0, 7200.0)] == ["1s", "90s", "120m"]
+    assert [row.cells_at(now)[4] for now in (1.0, 90.0, 7200.0)] == ["1s", "90s", "120m"]
