@@ -1,7 +1,7 @@
 """The pods, revisions and claims of a StatefulSet (Kubernetes' or OpenKruise's) in caches, and their triggers."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector
@@ -11,11 +11,51 @@ from controller_manager.controllers.statefulset.ordinals import Replica, arrange
 from controller_manager.reconcile.contract import ORPHANS, OWNER, Change, Key, Listers, Trigger
 from controller_manager.reconcile.controller_ref import Parent, owner_reference
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, Kind
+from controller_manager.reconcile.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A set, and the objects that belong to it.
+
+    Attributes:
+        selector: of its pods and revisions.
+        pods: the pods that it owns, and those that it would adopt.
+        revisions: the revisions that it owns, and those that it would adopt.
+        claims: the existing claims of its ordinals and of its pods' ordinals, by name.
+        profile: the release whose behavior it has.
+    """
+
+    parent: Obj
+    selector: LabelSelector
+    pods: Sequence[Obj]
+    revisions: Sequence[Obj]
+    claims: Mapping[str, Obj]
+    profile: Profile
+
 
 # -- observe -----------------------------------------------------------------------------------------------------------
 
 
-def pods_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
+def observe_set(
+    listers: Listers, parent: Obj, selector: LabelSelector, *, ordinals: Collection[int], profile: Profile
+) -> Observed:
+    """Return a set with the objects that belong to it.
+
+    Args:
+        listers: these have caches of pods, revisions and claims.
+        parent: the set.
+        selector: its selector.
+        ordinals: its desired ordinals, ascending.
+        profile: the release whose behavior it has.
+    """
+    pods = _pods_of(listers, parent, selector)
+    revisions = _revisions_of(listers, parent, selector)
+    claims = _claims_of(listers, parent, pods, ordinals=ordinals)
+    return Observed(parent, selector, pods, revisions, claims, profile)
+
+
+def _pods_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
     """Return the pods that a set owns, and those that it would adopt."""
     name = name_of(parent)
     orphans = (pod for pod in listers[POD].by(ORPHANS, namespace_of(parent)) if is_named_after(name, pod))
@@ -23,22 +63,15 @@ def pods_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]
     return [*owned, *(pod for pod in orphans if selector.matches(labels_of(pod)))]
 
 
-def revisions_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
+def _revisions_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
     """Return the revisions that a set selects, and owns or would adopt."""
     cache = listers[CONTROLLER_REVISION]
     revisions = (*cache.by(OWNER, parent["metadata"]["uid"]), *cache.by(ORPHANS, namespace_of(parent)))
     return [revision for revision in revisions if selector.matches(labels_of(revision))]
 
 
-def claims_of(listers: Listers, parent: Obj, pods: Iterable[Obj], *, ordinals: Collection[int]) -> Mapping[str, Obj]:
-    """Return, by name, the existing claims of a set's ordinals and of its pods' ordinals.
-
-    Args:
-        listers: these have a cache of claims.
-        parent: the set.
-        pods: the set's pods.
-        ordinals: the desired ordinals, ascending.
-    """
+def _claims_of(listers: Listers, parent: Obj, pods: Iterable[Obj], *, ordinals: Collection[int]) -> Mapping[str, Obj]:
+    """Return, by name, the existing claims of a set's ordinals and of its pods' ordinals."""
     if not claim_templates(parent):
         return {}
     arrangement, namespace = arrange(name_of(parent), pods, ordinals), namespace_of(parent)

@@ -1,19 +1,18 @@
 """StatefulSets: pods with stable names, created, updated and deleted in order, each with claims that outlive it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from apiserver.api.selectors import SelectorError, label_selector_of
 from controller_manager.controllers.statefulset.children import (
+    Observed,
     adopters,
     claim_changed,
     claiming_by_name,
-    claims_of,
+    observe_set,
     owners_by_policy,
-    pods_of,
-    revisions_of,
 )
 from controller_manager.controllers.statefulset.claim_retention import policy_of
 from controller_manager.controllers.statefulset.identity import revision_name_of, version_of
@@ -46,35 +45,23 @@ from controller_manager.reconcile.controller_ref import Parent, claim, is_deleti
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
 from controller_manager.reconcile.pod_triggers import pod_changed
 from controller_manager.reconcile.pods import counts_differently, soonest_available
-from controller_manager.reconcile.profile import Profile
 from controller_manager.reconcile.replicas import FAILURE, Failure, replicas_of
 from controller_manager.reconcile.retry_on_conflict import update
 from controller_manager.reconcile.revisions import History, history_limit, record, template_data, truncate
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """A StatefulSet and the objects that belong to it.
-
-    Attributes:
-        selector: of its pods and revisions, or the error if it cannot be parsed.
-        pods: the pods that it owns, and those that it would adopt.
-        revisions: the revisions that it owns, and those that it would adopt.
-        claims: the existing claims of its ordinals and of its pods' ordinals, by name.
-    """
+class InvalidSelector:
+    """A StatefulSet whose selector cannot be parsed, and the reason."""
 
     parent: Obj
-    selector: LabelSelector | SelectorError
-    pods: Sequence[Obj]
-    revisions: Sequence[Obj]
-    claims: Mapping[str, Obj]
-    profile: Profile
+    why: str
 
 
 # -- observe -----------------------------------------------------------------------------------------------------------
 
 
-def observe(listers: Listers, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | InvalidSelector | None:
     """Return the StatefulSet of that key and what belongs to it, or None if it is gone."""
     parent = listers[STATEFUL_SET].get(key)
     if parent is None:
@@ -82,11 +69,9 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     try:
         selector = label_selector_of(parent["spec"].get("selector"))
     except SelectorError as error:
-        return Observed(parent, error, (), (), {}, listers.profile)
-    pods, ordinals = pods_of(listers, parent, selector), wanted_ordinals(parent, listers.profile)
-    revisions = revisions_of(listers, parent, selector)
-    claims = claims_of(listers, parent, pods, ordinals=ordinals)
-    return Observed(parent, selector, pods, revisions, claims, listers.profile)
+        return InvalidSelector(parent, str(error))
+    ordinals = wanted_ordinals(parent, listers.profile)
+    return observe_set(listers, parent, selector, ordinals=ordinals, profile=listers.profile)
 
 
 def _matters(old: Obj, new: Obj) -> bool:
@@ -97,7 +82,7 @@ def _matters(old: Obj, new: Obj) -> bool:
 # -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def reconcile(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed | InvalidSelector, now: float) -> Plan:
     """Adopt, record the revision, create, update or delete pods, update the status, delete old revisions.
 
     (stateful_set.go sync, stateful_set_control.go UpdateStatefulSet)
@@ -105,11 +90,11 @@ def reconcile(observed: Observed, now: float) -> Plan:
     Raises:
         ApiError: the first refused write; the status was updated nevertheless.
     """
-    parent, selector = observed.parent, observed.selector
-    if isinstance(selector, SelectorError):
-        yield from _report_invalid(observed, Failure("InvalidSelector", str(selector)), now=now)
+    parent = observed.parent
+    if isinstance(observed, InvalidSelector):
+        yield from _report_invalid(parent, Failure("InvalidSelector", observed.why), now=now)
         return
-    adopter = Parent(STATEFUL_SET, parent, selector)
+    adopter = Parent(STATEFUL_SET, parent, observed.selector)
     parent_by_name = claiming_by_name(adopter)
     if is_deleting(parent):
         pods = yield from claim(parent_by_name, POD, observed.pods)
@@ -181,9 +166,8 @@ def _update_status(
         )
 
 
-def _report_invalid(observed: Observed, failure: Failure, *, now: float) -> Plan:
+def _report_invalid(parent: Obj, failure: Failure, *, now: float) -> Plan:
     """Report once that the selector cannot be parsed; the pods stay as they are."""
-    parent = observed.parent
     if condition_of(parent, FAILURE) is None:
         yield RecordEvent(parent, failure.reason, f"Error selecting pods: {failure.message}", WARNING)
         status = with_condition(parent.get("status") or {"replicas": 0}, failure, now=now)

@@ -6,20 +6,17 @@ Kubernetes release is configured.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.selectors import LabelSelector
 from controller_manager.controllers.statefulset.children import (
+    Observed,
     adopters,
     claim_changed,
     claiming_by_name,
-    claims_of,
+    observe_set,
     owners_by_policy,
     plain,
-    pods_of,
-    revisions_of,
 )
 from controller_manager.controllers.statefulset.claim_retention import policy_of
 from controller_manager.controllers.statefulset.identity import revision_name_of, version_of
@@ -63,24 +60,6 @@ from controller_manager.reconcile.retry_on_conflict import update
 from controller_manager.reconcile.revisions import History, history_limit, record, template_data, truncate
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """An Advanced StatefulSet and the objects that belong to it.
-
-    Attributes:
-        selector: of its pods and revisions.
-        pods: the pods that it owns, and those that it may adopt.
-        revisions: the revisions that it owns, and those that it may adopt.
-        claims: the existing claims of its ordinals and of its pods, by name.
-    """
-
-    parent: Obj
-    selector: LabelSelector
-    pods: Sequence[Obj]
-    revisions: Sequence[Obj]
-    claims: Mapping[str, Obj]
-
-
 def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
     """Return the set with that key and what belongs to it; None if it is gone."""
     parent = listers[ADVANCED_STATEFUL_SET].get(key)
@@ -89,9 +68,7 @@ def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
     selector = selector_or_fault(parent, fault_of)
     if isinstance(selector, InvalidWorkload):
         return selector
-    pods = pods_of(listers, parent, selector)
-    claims = claims_of(listers, parent, pods, ordinals=usable_ordinals(parent))
-    return Observed(parent, selector, pods, revisions_of(listers, parent, selector), claims)
+    return observe_set(listers, parent, selector, ordinals=usable_ordinals(parent), profile=NEWEST)
 
 
 # -- acting ------------------------------------------------------------------------------------------------------------
@@ -155,7 +132,7 @@ def _perform(
 def _work(observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, now: float) -> SyncInput:
     parent = observed.parent
     ordinals, reference = usable_ordinals(parent), owner_reference(ADVANCED_STATEFUL_SET, parent)
-    policy = policy_of(parent, NEWEST)
+    policy = policy_of(parent, observed.profile)
     return SyncInput(
         parent=parent,
         reference=reference,
@@ -167,7 +144,7 @@ def _work(observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history:
         health=health_of(rollout, now),
         claims=observed.claims,
         owners=owners_by_policy(parent, plain(reference), policy=policy, ordinals=ordinals, controls=False),
-        profile=NEWEST,
+        profile=observed.profile,
         growth=growth_of(parent),
         words=WORDS,
         finished=lambda pod: new_and_normal(pod, now),
