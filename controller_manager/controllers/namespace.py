@@ -40,14 +40,14 @@ from controller_manager.reconcile.times import seconds, stamp
 
 FINALIZER = "kubernetes"
 """The finalizer in a namespace's spec that stands for its content (v1.FinalizerKubernetes)."""
-FINALIZERS_TAKE = 15
+FINALIZER_ESTIMATE_SECONDS = 15
 """Seconds that finalizers are assumed to take (finalizerEstimateSeconds)."""
-LONGEST_WAIT = 60.0
+MAX_WAIT = 60.0
 """Seconds after which a namespace that could not be emptied is retried at the latest (nsControllerRateLimiter)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ContentKind:
     """A kind whose objects a namespace may contain.
 
     Attributes:
@@ -72,8 +72,8 @@ class Observed:
     """
 
     namespace: Obj
-    pods: Content | None
-    others: tuple[Content, ...]
+    pods: ContentKind | None
+    others: tuple[ContentKind, ...]
     grace: int
     undiscovered: dict[str, str]
 
@@ -81,7 +81,7 @@ class Observed:
 # -- observe -----------------------------------------------------------------------------------------------------------
 
 
-def _begins(_: Listers, change: Change) -> Iterable[Key]:
+def _namespace_changed(_: Listers, change: Change) -> Iterable[Key]:
     """Yield a namespace whose deletion begins."""
     new = change.new
     if (
@@ -92,7 +92,7 @@ def _begins(_: Listers, change: Change) -> Iterable[Key]:
         yield new["metadata"]["name"]
 
 
-def _is_emptied(listers: Listers, change: Change) -> Iterable[Key]:
+def _content_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return a namespace being deleted that has just lost its last object of a kind."""
     if change.new is not None or change.old is None:
         return ()
@@ -116,9 +116,9 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     return Observed(namespace, pods, tuple(content.values()), grace, dict(listers.served.failures))
 
 
-def _content(listers: Listers, kind: Kind) -> Content:
+def _content(listers: Listers, kind: Kind) -> ContentKind:
     verbs = listers.served.verbs[kind]
-    return Content(kind, lists="list" in verbs, clears="deletecollection" in verbs)
+    return ContentKind(kind, lists="list" in verbs, clears="deletecollection" in verbs)
 
 
 def _finalizers(namespace: Obj) -> list[str]:
@@ -143,22 +143,24 @@ def reconcile(observed: Observed, now: float) -> Plan:
     estimate = 0
     if observed.pods is not None:
         grace = observed.grace if now - seconds(meta["deletionTimestamp"]) < observed.grace else 0
-        estimate = yield from _empty([observed.pods], meta["name"], remaining, grace=grace)
+        estimate = yield from _delete_content([observed.pods], meta["name"], remaining, grace=grace)
     if not remaining.kinds and not remaining.failures:
-        estimate = yield from _empty(observed.others, meta["name"], remaining, grace=0)
+        estimate = yield from _delete_content(observed.others, meta["name"], remaining, grace=0)
     namespace = yield from _write_conditions(observed.namespace, remaining, now)
     if namespace is None:
         return
     if remaining.failures or remaining.undiscovered:
         yield Requeue()
-        yield RequeueAfter(LONGEST_WAIT)
+        yield RequeueAfter(MAX_WAIT)
     elif remaining.kinds:
         yield RequeueAfter(estimate // 2 + 1)
     else:
         yield from _finalize(namespace)
 
 
-def _empty(contents: Sequence[Content], name: str, remaining: Remaining, *, grace: int) -> Generator[Action, Any, int]:
+def _delete_content(
+    contents: Sequence[ContentKind], name: str, remaining: Remaining, *, grace: int
+) -> Generator[Action, Any, int]:
     """Delete a namespace's objects of some kinds, note what remains, and return the seconds it may still take.
 
     Args:
@@ -167,25 +169,25 @@ def _empty(contents: Sequence[Content], name: str, remaining: Remaining, *, grac
         remaining: collects what remains.
         grace: the seconds granted to objects.
     """
-    listed = yield from _list([content for content in contents if content.lists], name, remaining)
+    listed = yield from _list_content([content for content in contents if content.lists], name, remaining)
     non_empty = [content for content in contents if listed.get(content.kind) or not content.lists]
     deleted = []
     for content in non_empty:
-        refused = yield from _delete(content, name, listed.get(content.kind) or ())
+        refused = yield from _delete_collection(content, name, listed.get(content.kind) or ())
         if refused is None:
             deleted.append(content)
         else:
             remaining.failures.append(refused.message)
-    left = yield from _list([content for content in deleted if content.lists], name, remaining)
+    left = yield from _list_content([content for content in deleted if content.lists], name, remaining)
     estimate = 0
     for kind, items in left.items():
         if items:
-            estimate = max(estimate, _note(kind, items, name, remaining, grace))
+            estimate = max(estimate, _record_remaining(kind, items, name, remaining, grace))
     return estimate
 
 
-def _list(
-    contents: Sequence[Content], name: str, remaining: Remaining
+def _list_content(
+    contents: Sequence[ContentKind], name: str, remaining: Remaining
 ) -> Generator[Action, Any, dict[Kind, Sequence[Obj]]]:
     """List objects of some kinds; a kind that turns out not to support it has none."""
     if not contents:
@@ -200,7 +202,9 @@ def _list(
     return listed
 
 
-def _delete(content: Content, name: str, items: Iterable[Obj]) -> Generator[Action, Any, ApiError | None]:
+def _delete_collection(
+    content: ContentKind, name: str, items: Iterable[Obj]
+) -> Generator[Action, Any, ApiError | None]:
     """Delete all objects of a kind, in the background so that none is orphaned; return the first refusal, if any."""
     requests: list[DeleteAll | Delete] = [DeleteAll(content.kind, name, propagation="Background")]
     if not content.clears:
@@ -211,7 +215,7 @@ def _delete(content: Content, name: str, items: Iterable[Obj]) -> Generator[Acti
     return next(refusals, None)
 
 
-def _note(kind: Kind, items: Sequence[Obj], name: str, remaining: Remaining, grace: int) -> int:
+def _record_remaining(kind: Kind, items: Sequence[Obj], name: str, remaining: Remaining, grace: int) -> int:
     """Note what remains of a kind; return the seconds it may take, 0 if no finalizer explains why it remains."""
     remaining.kinds[f"{kind.plural}.{kind.group}"] = len(items)
     finalizers = [finalizer for item in items for finalizer in item["metadata"].get("finalizers") or ()]
@@ -221,7 +225,7 @@ def _note(kind: Kind, items: Sequence[Obj], name: str, remaining: Remaining, gra
     if not finalizers:
         resource = f"{kind.group}/{kind.version}, Resource={kind.plural}"
         remaining.failures.append(f"unexpected items still remain in namespace: {name} for gvr: {resource}")
-    return FINALIZERS_TAKE if finalizers else 0
+    return FINALIZER_ESTIMATE_SECONDS if finalizers else 0
 
 
 def _is_unsupported(error: ApiError) -> bool:
@@ -262,7 +266,7 @@ def _finalize(namespace: Obj) -> Plan:
 
 SPEC = Spec(
     name="namespace",
-    watches=(Watch(NAMESPACE, _begins), Watch(POD), Watch(EVERYTHING, _is_emptied)),
+    watches=(Watch(NAMESPACE, _namespace_changed), Watch(POD), Watch(EVERYTHING, _content_changed)),
     observe=observe,
     reconcile=reconcile,
     source="namespace-controller",

@@ -29,24 +29,24 @@ from controller_manager.reconcile.metric_defs import Measure, Meter
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_ready, is_terminal
 from controller_manager.reconcile.times import stamp
 
-SWEEP: Key = ""
+SWEEP_KEY: Key = ""
 """The key of the sweep over all pods; every other key is a node's name."""
-PERIOD = 20.0
+SWEEP_SECONDS = 20.0
 """Seconds between two sweeps (gcCheckPeriod)."""
 LABELS = ("namespace", "reason")
-FORCED = Meter("pod_gc_collector_force_delete_pods_total", "Pods that were deleted at once, by why.", LABELS)
-IN_VAIN = Meter(
+FORCED_DELETIONS = Meter("pod_gc_collector_force_delete_pods_total", "Pods that were deleted at once, by why.", LABELS)
+FAILED_DELETIONS = Meter(
     "pod_gc_collector_force_delete_pod_errors_total",
     "Pods that could not be deleted at once, by why they were.",
     LABELS,
 )
-ENDED, STRANDED, UNPLACED, ORPHANED = "terminated", "out-of-service", "unscheduled", "orphaned"
+TERMINATED, OUT_OF_SERVICE, UNSCHEDULED, ORPHANED = "terminated", "out-of-service", "unscheduled", "orphaned"
 """The reasons for deleting pods (podgc/metrics)."""
-QUARANTINE = 40.0
+QUARANTINE_SECONDS = 40.0
 """Seconds after which the server is asked for a missing node (quarantineTime)."""
-OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
 
-_LIVING = frozenset(("Pending", "Running", "Unknown"))
+_ACTIVE_PHASES = frozenset(("Pending", "Running", "Unknown"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +66,24 @@ class Garbage:
 
 def observe(listers: Listers, key: Key) -> Garbage | None:
     """Return the pods that a sweep deletes, or those of a node that no cache has."""
-    if key == SWEEP:
-        ended = _ended(listers)
+    if key == SWEEP_KEY:
+        ended = _terminated(listers)
         known = {key_of(pod) for pod in ended}
-        stranded = [pod for pod in _stranded(listers) if key_of(pod) not in known]
-        reasons = [STRANDED if pod["spec"].get("nodeName") else UNPLACED for pod in stranded]
-        return Garbage([*ended, *stranded], [ENDED] * len(ended) + reasons) if ended or stranded else None
+        stranded = [pod for pod in _terminating_without_kubelet(listers) if key_of(pod) not in known]
+        reasons = [OUT_OF_SERVICE if pod["spec"].get("nodeName") else UNSCHEDULED for pod in stranded]
+        return Garbage([*ended, *stranded], [TERMINATED] * len(ended) + reasons) if ended or stranded else None
     if listers[NODE].get(key) is not None:
         return None
     lost = listers[POD].by(PODS_BY_NODE.name, key)
     return Garbage(list(lost), [ORPHANED] * len(lost), key) if lost else None
 
 
-def _ended(listers: Listers) -> Sequence[Obj]:
+def _terminated(listers: Listers) -> Sequence[Obj]:
     """Return the terminated pods beyond the threshold: evicted ones first, then the oldest (gcTerminated)."""
     threshold = listers.settings.terminated_pod_gc_threshold
     if threshold <= 0:
         return ()
-    ended = [pod for pod in listers[POD] if (pod.get("status") or {}).get("phase") not in _LIVING]
+    ended = [pod for pod in listers[POD] if (pod.get("status") or {}).get("phase") not in _ACTIVE_PHASES]
     return sorted(ended, key=_age)[: len(ended) - threshold] if len(ended) > threshold else ()
 
 
@@ -93,7 +93,7 @@ def _age(pod: Obj) -> tuple[bool, tuple[str, str]]:
     return not evicted, (pod["metadata"].get("creationTimestamp") or "", name_of(pod))
 
 
-def _stranded(listers: Listers) -> Iterable[Obj]:
+def _terminating_without_kubelet(listers: Listers) -> Iterable[Obj]:
     """Yield pods being deleted that no kubelet stops: on no node, or on one out of service (gcTerminating)."""
     for pod in listers[POD]:
         if is_deleting(pod):
@@ -106,7 +106,7 @@ def _is_out_of_service(node: Obj | None) -> bool:
     """Return whether the node is not ready and has the out-of-service taint."""
     if node is None or is_ready(node):
         return False
-    return any(taint["key"] == OUT_OF_SERVICE for taint in node["spec"].get("taints") or ())
+    return any(taint["key"] == OUT_OF_SERVICE_TAINT for taint in node["spec"].get("taints") or ())
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Delayed]:
@@ -114,13 +114,13 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Delayed]:
     if change.new is not None:
         node = change.new["spec"].get("nodeName")
         if node and listers[NODE].get(node) is None:
-            yield Delayed(node, QUARANTINE)
+            yield Delayed(node, QUARANTINE_SECONDS)
 
 
 def node_changed(_: Listers, change: Change) -> Iterable[Delayed]:
     """Yield a node that was deleted, to be checked after the quarantine."""
     if change.new is None:
-        yield Delayed(name_of(change.obj), QUARANTINE)
+        yield Delayed(name_of(change.obj), QUARANTINE_SECONDS)
 
 
 def reconcile(garbage: Garbage, now: float) -> Plan:
@@ -137,7 +137,7 @@ def reconcile(garbage: Garbage, now: float) -> Plan:
             if error.code != 404:
                 raise
         else:
-            yield RequeueAfter(QUARANTINE)
+            yield RequeueAfter(QUARANTINE_SECONDS)
             return
         condition = {"reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
     living = [pod for pod in garbage.pods if not is_terminal(pod)]
@@ -156,9 +156,9 @@ def _count_deletions(garbage: Garbage, refused: Collection[Key]) -> Iterator[Mea
     """Count the pods to delete, and those that could not be deleted (gc_controller.go counts both)."""
     for pod, reason in zip(garbage.pods, garbage.reasons, strict=True):
         labels = (namespace_of(pod), reason)
-        yield Measure(FORCED, labels=labels)
+        yield Measure(FORCED_DELETIONS, labels=labels)
         if key_of(pod) in refused:
-            yield Measure(IN_VAIN, labels=labels)
+            yield Measure(FAILED_DELETIONS, labels=labels)
 
 
 def _failure_patch(pod: Obj, condition: Obj | None, now: float) -> Patch:
@@ -179,9 +179,9 @@ SPEC = Spec(
     observe=observe,
     reconcile=reconcile,
     workers=1,
-    every=PERIOD,
-    periodic=(SWEEP,),
+    every=SWEEP_SECONDS,
+    periodic=(SWEEP_KEY,),
     indexes=(PODS_BY_NODE,),
     queue="orphaned_pods_nodes",
-    meters=(FORCED, IN_VAIN),
+    meters=(FORCED_DELETIONS, FAILED_DELETIONS),
 )

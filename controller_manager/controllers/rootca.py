@@ -22,7 +22,7 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.kinds import CONFIG_MAP, NAMESPACE
 
-NAME, ENTRY = "kube-root-ca.crt", "ca.crt"
+NAME, DATA_KEY = "kube-root-ca.crt", "ca.crt"
 ANNOTATION = "kubernetes.io/description"
 DESCRIPTION = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
@@ -45,13 +45,13 @@ class Observed:
     certificate: str
 
 
-def _namespace(_: Listers, change: Change) -> Iterable[Key]:
+def _namespace_changed(_: Listers, change: Change) -> Iterable[Key]:
     """Yield the key of an active namespace; upstream also tries namespaces that are first seen while terminating."""
     if change.new is not None and phase_of(change.new) == "Active":
         yield change.new["metadata"]["name"]
 
 
-def _config_map(_: Listers, change: Change) -> Iterable[Key]:
+def _config_map_changed(_: Listers, change: Change) -> Iterable[Key]:
     if name_of(change.obj) == NAME:
         yield namespace_of(change.obj)
 
@@ -62,17 +62,19 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     if not certificate or listers[NAMESPACE].get(key) is None:
         return None
     existing = listers[CONFIG_MAP].get(f"{key}/{NAME}")
-    return None if existing is not None and _is_right(existing, certificate) else Observed(key, existing, certificate)
+    return (
+        None if existing is not None and _is_up_to_date(existing, certificate) else Observed(key, existing, certificate)
+    )
 
 
-def _is_right(existing: Obj, certificate: str) -> bool:
+def _is_up_to_date(existing: Obj, certificate: str) -> bool:
     """Return whether the ConfigMap holds the certificate and nothing else, and has a description."""
-    return existing.get("data") == {ENTRY: certificate} and bool(annotations_of(existing).get(ANNOTATION))
+    return existing.get("data") == {DATA_KEY: certificate} and bool(annotations_of(existing).get(ANNOTATION))
 
 
 def reconcile(observed: Observed, _: float) -> Plan:
     """Create or correct the ConfigMap."""
-    data = {ENTRY: observed.certificate}
+    data = {DATA_KEY: observed.certificate}
     if observed.existing is not None:
         meta = observed.existing["metadata"]
         annotations = annotations_of(observed.existing) | {ANNOTATION: DESCRIPTION}
@@ -88,7 +90,7 @@ def reconcile(observed: Observed, _: float) -> Plan:
 
 SPEC = Spec(
     name="root-ca-certificate-publisher",
-    watches=(Watch(NAMESPACE, _namespace), Watch(CONFIG_MAP, _config_map)),
+    watches=(Watch(NAMESPACE, _namespace_changed), Watch(CONFIG_MAP, _config_map_changed)),
     observe=observe,
     reconcile=reconcile,
     source="root-ca-cert-publisher",

@@ -18,7 +18,7 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.kinds import NAMESPACE, SERVICE_ACCOUNT
 
-ACCOUNT = "default"
+DEFAULT_ACCOUNT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Observed:
     namespace: Key
 
 
-def _namespace(_: Listers, change: Change) -> Iterable[Key]:
+def _namespace_changed(_: Listers, change: Change) -> Iterable[Key]:
     return () if change.new is None else (change.new["metadata"]["name"],)
 
 
-def _account(_: Listers, change: Change) -> Iterable[Key]:
+def _account_deleted(_: Listers, change: Change) -> Iterable[Key]:
     """Return the namespace of a deleted account."""
     return () if change.new is not None else (namespace_of(change.obj),)
 
@@ -42,13 +42,13 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     namespace = listers[NAMESPACE].get(key)
     if namespace is None or phase_of(namespace) != "Active":
         return None
-    return None if listers[SERVICE_ACCOUNT].get(f"{key}/{ACCOUNT}") else Observed(key)
+    return None if listers[SERVICE_ACCOUNT].get(f"{key}/{DEFAULT_ACCOUNT}") else Observed(key)
 
 
 def reconcile(observed: Observed, _: float) -> Plan:
     """Create the account."""
     try:
-        yield Create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": observed.namespace}})
+        yield Create(SERVICE_ACCOUNT, {"metadata": {"name": DEFAULT_ACCOUNT, "namespace": observed.namespace}})
     except ApiError as error:
         if error.reason != "AlreadyExists" and not is_namespace_terminating(error):
             raise
@@ -56,7 +56,7 @@ def reconcile(observed: Observed, _: float) -> Plan:
 
 SPEC = Spec(
     name="serviceaccount",
-    watches=(Watch(NAMESPACE, _namespace), Watch(SERVICE_ACCOUNT, _account)),
+    watches=(Watch(NAMESPACE, _namespace_changed), Watch(SERVICE_ACCOUNT, _account_deleted)),
     observe=observe,
     reconcile=reconcile,
     source="service-account-controller",

@@ -23,10 +23,10 @@ from controller_manager.reconcile.contract import (
 from controller_manager.reconcile.kinds import NODE, POD
 from controller_manager.reconcile.metric_defs import Measure, Meter
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_terminal
-from controller_manager.reconcile.taints import Since, no_execute, taints_of, tolerated_for
+from controller_manager.reconcile.taints import TaintTimes, no_execute, taints_of, tolerated_for
 from controller_manager.reconcile.times import stamp
 
-SINCE = "taints-since"
+TAINT_TIMES = "taints-since"
 """The name of the view that remembers when nodes got taints without timeAdded."""
 
 DELETIONS = Meter("taint_eviction_controller_pod_deletions_total", "Pods that were deleted for a taint of their node.")
@@ -44,10 +44,10 @@ class Observed:
     pod: Obj
     node: Obj
     taints: Sequence[Obj]
-    since: Since
+    since: TaintTimes
 
 
-def _of_pod(listers: Listers, change: Change) -> Iterable[Key]:
+def _pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the key of a pod that was bound to a tainted node, or whose tolerations changed."""
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
@@ -61,7 +61,7 @@ def _of_pod(listers: Listers, change: Change) -> Iterable[Key]:
     return (key_of(pod),)
 
 
-def _of_node(listers: Listers, change: Change) -> Iterable[Key]:
+def _node_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the keys of all pods of a node that gains a taint, or loses one, which ends the wait."""
     new, old = change.new, change.old
     if new is None or no_execute(new) == (no_execute(old) if old is not None else []):
@@ -82,7 +82,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     taints = no_execute(node) if node is not None else []
     if node is None or not taints or is_terminal(pod):
         return None
-    return Observed(pod, node, taints, listers.view(SINCE))
+    return Observed(pod, node, taints, listers.view(TAINT_TIMES))
 
 
 def reconcile(observed: Observed, now: float) -> Plan:
@@ -92,7 +92,9 @@ def reconcile(observed: Observed, now: float) -> Plan:
     if toleration_seconds is None:
         return
     due = (
-        observed.since.of(observed.node, observed.taints, pod, now) + toleration_seconds if toleration_seconds else now
+        observed.since.tainted_since(observed.node, observed.taints, pod, now) + toleration_seconds
+        if toleration_seconds
+        else now
     )
     if now < due:
         yield RequeueAfter(due - now)
@@ -129,14 +131,14 @@ def _evict(pod: Obj, now: float, *, late: float) -> Plan:
 
 SPEC = Spec(
     name="taint-eviction-controller",
-    watches=(Watch(POD, _of_pod), Watch(NODE, _of_node)),
+    watches=(Watch(POD, _pod_changed), Watch(NODE, _node_changed)),
     observe=observe,
     reconcile=reconcile,
     source="taint-eviction-controller",
     workers=8,
     indexes=(PODS_BY_NODE,),
-    views={SINCE: Since},
-    feeds={SINCE: (NODE,)},
+    views={TAINT_TIMES: TaintTimes},
+    feeds={TAINT_TIMES: (NODE,)},
     queue="noexec_taint_pod",
     meters=(DELETIONS, LATENCY),
 )

@@ -123,7 +123,7 @@ def tolerated_for(tolerations: Sequence[Obj], taints: Sequence[Obj]) -> float | 
     return min(times, default=None)
 
 
-class Since:
+class TaintTimes:
     """The times at which nodes got their taints: a view of the nodes, updated when pods are synced.
 
     A taint has it in timeAdded; for a taint without it, as users set them, the time at which it was first seen is
@@ -146,7 +146,7 @@ class Since:
             if not self._first[name]:
                 del self._first[name]
 
-    def of(self, node: Obj, taints: Sequence[Obj], pod: Obj, now: float) -> float:
+    def tainted_since(self, node: Obj, taints: Sequence[Obj], pod: Obj, now: float) -> float:
         """Return the time since which a pod has been on the node with all these taints."""
         known = self._first.setdefault(node["metadata"]["name"], {})
         times = [

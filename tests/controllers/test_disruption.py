@@ -100,7 +100,7 @@ def numbers(done):
     ],
 )
 def test_a_budget_asks_for_a_number_or_for_a_share_of_what_the_controllers_want(spec, expected, desired):
-    assert budgets.expected(spec, 7, 5) == budgets.Expected(expected, desired)
+    assert budgets.expected_pods(spec, 7, 5) == budgets.ExpectedPods(expected, desired)
 
 
 def test_ready_pods_beyond_those_wanted_may_be_disrupted(do):
@@ -279,7 +279,7 @@ def test_a_selector_is_printed_as_go_prints_it():
         {"key": "tier", "operator": "In", "values": ["a", "b"]},
         {"key": "old", "operator": "DoesNotExist"},
     ]
-    assert budgets.printed({"matchLabels": {"b": "2", "a": "1"}, "matchExpressions": expressions}) == (
+    assert budgets.format_selector({"matchLabels": {"b": "2", "a": "1"}, "matchExpressions": expressions}) == (
         "&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{"
         "LabelSelectorRequirement{Key:tier,Operator:In,Values:[a b],},"
         "LabelSelectorRequirement{Key:old,Operator:DoesNotExist,Values:[],},},}"

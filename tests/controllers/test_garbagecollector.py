@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import ApiError, conflict, not_found, unknown_path, unsupported_media_type
 from controller_manager.controllers.garbagecollector.controller import SPEC
-from controller_manager.controllers.garbagecollector.graph import UID
+from controller_manager.controllers.garbagecollector.graph import UID_PREFIX
 from controller_manager.reconcile.contract import Batch, Delete, Enqueue, Get, Patch, Requeue
 from controller_manager.reconcile.kinds import CONFIG_MAP, DEPLOYMENT, NODE, POD, REPLICA_SET, Kind, Served
 
@@ -325,5 +325,5 @@ def test_a_finalizer_is_taken_off_what_others_write_too(cluster):
 
 def test_names_that_try_to_be_paths_stay_names(cluster):
     stage = cluster({POD: [an("p", refer(REPLICA_SET, "a/b", uid="x/y"))]})
-    assert stage.due() == [f"{UID}x/y"]
-    assert stage.run(f"{UID}x/y").of(Enqueue) == [Enqueue(["pods/ns/p"])]
+    assert stage.due() == [f"{UID_PREFIX}x/y"]
+    assert stage.run(f"{UID_PREFIX}x/y").of(Enqueue) == [Enqueue(["pods/ns/p"])]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from apiserver.api.errors import conflict, not_found
 from controller_manager.controllers.garbagecollector.controller import SPEC
-from controller_manager.controllers.garbagecollector.graph import FOREGROUND, ORPHAN
+from controller_manager.controllers.garbagecollector.graph import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 from controller_manager.reconcile.contract import Delete, Enqueue, Get, Patch, Requeue
 from controller_manager.reconcile.kinds import CONFIG_MAP, POD, Served
 from controller_manager.runtime.cache import Caches
@@ -92,7 +92,7 @@ class Cluster:
 
     def remove(self, kind, key, propagation):
         obj = self.store[key]
-        finalizers = {"Foreground": [FOREGROUND], "Orphan": [ORPHAN]}.get(propagation, [])
+        finalizers = {"Foreground": [FOREGROUND_FINALIZER], "Orphan": [ORPHAN_FINALIZER]}.get(propagation, [])
         return self.write(kind, key, obj, {"deletionTimestamp": "2027-01-15T08:00:00Z", "finalizers": finalizers})
 
     def ask(self, request):
@@ -124,7 +124,7 @@ class Cluster:
         """Whether somebody owns it who is there and does not wait for its end."""
         uids = {found["metadata"]["uid"]: found["metadata"] for found in self.store.values()}
         owners = [uids.get(reference["uid"]) for reference in obj["metadata"].get("ownerReferences", ())]
-        return any(owner is not None and FOREGROUND not in owner.get("finalizers", ()) for owner in owners)
+        return any(owner is not None and FOREGROUND_FINALIZER not in owner.get("finalizers", ()) for owner in owners)
 
     # -- the manager
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from controller_manager.controllers.garbagecollector.graph import Graph, Identity, awaited_work
+from controller_manager.controllers.garbagecollector.graph import Graph, Identity, waiting_finalizer
 from controller_manager.controllers.garbagecollector.patches import (
-    owners_deleted,
-    owners_kept,
-    owners_unblocked,
+    owners_deletion_merge_patch,
+    owners_deletion_patch,
     propagation_of,
+    unblocking_patch,
 )
 from controller_manager.reconcile.kinds import NODE, POD, REPLICA_SET
 
@@ -160,7 +160,7 @@ def test_an_object_of_the_cluster_has_a_key_without_a_namespace(graph):
     ],
 )
 def test_a_deleted_object_waits_for_the_collector_by_its_finalizers(meta, work):
-    assert awaited_work(meta) == work
+    assert waiting_finalizer(meta) == work
 
 
 @pytest.mark.parametrize(
@@ -178,14 +178,14 @@ def test_an_item_is_deleted_as_its_finalizers_say(finalizers, propagation):
 
 def test_references_are_taken_out_by_uid_or_all_others_are_said_again():
     meta = pod("pod", refer("a"), refer("b"), resourceVersion="7")["metadata"]
-    assert owners_deleted(meta, ["uid-a"]) == {
+    assert owners_deletion_patch(meta, ["uid-a"]) == {
         "metadata": {"uid": "uid-pod", "ownerReferences": [{"$patch": "delete", "uid": "uid-a"}]}
     }
-    assert owners_kept(meta, ["uid-a"]) == {
+    assert owners_deletion_merge_patch(meta, ["uid-a"]) == {
         "metadata": {"uid": "uid-pod", "resourceVersion": "7", "ownerReferences": [refer("b")]}
     }
 
 
 def test_references_that_block_are_said_not_to():
     meta = pod("pod", refer("a"), refer("b", blocks=False))["metadata"]
-    assert owners_unblocked(meta)["metadata"]["ownerReferences"] == [refer("a") | {"blockOwnerDeletion": False}]
+    assert unblocking_patch(meta)["metadata"]["ownerReferences"] == [refer("a") | {"blockOwnerDeletion": False}]

@@ -60,7 +60,11 @@ def test_a_scale_down_that_leaves_some_pods_measures_their_ages(reconcile, repli
     owner |= {"spec": {"replicas": replicas, "selector": selector, "template": {}}, "status": {"replicas": 3}}
     objects = {REPLICA_SET: [owner], POD: [a_pod(name, owner="web") for name in "abc"]}
     done = reconcile(replicaset.SPEC, "ns/web", objects, profile=PROFILES[release])
-    kept = [m for m in measured(done, replicaset.AGE_RATIO) if replicaset.AGE_RATIO.is_in(PROFILES[release])]
+    kept = [
+        m
+        for m in measured(done, replicaset.DELETION_AGE_RATIO)
+        if replicaset.DELETION_AGE_RATIO.is_in(PROFILES[release])
+    ]
     assert kept == ratios
 
 
@@ -100,9 +104,9 @@ def test_pods_that_are_cleared_away_are_counted_by_why(reconcile, make_world, po
     objects = {POD: [pod, a_pod("old", age=1, phase="Failed")], NODE: [node]}
     settings = type("Settings", (), {"terminated_pod_gc_threshold": 1})
     world = make_world(podgc.SPEC, objects, settings=settings)
-    done = reconcile(podgc.SPEC, podgc.SWEEP, world, lambda request: error if isinstance(request, Delete) else {})
-    assert measured(done, podgc.FORCED) == [(1, ("ns", reason))]
-    assert measured(done, podgc.IN_VAIN) == ([(1, ("ns", reason))] if error else [])
+    done = reconcile(podgc.SPEC, podgc.SWEEP_KEY, world, lambda request: error if isinstance(request, Delete) else {})
+    assert measured(done, podgc.FORCED_DELETIONS) == [(1, ("ns", reason))]
+    assert measured(done, podgc.FAILED_DELETIONS) == ([(1, ("ns", reason))] if error else [])
 
 
 def test_pods_of_a_node_that_is_gone_are_orphaned(reconcile):
@@ -110,7 +114,7 @@ def test_pods_of_a_node_that_is_gone_are_orphaned(reconcile):
         return not_found("", "nodes", "n1") if isinstance(request, Get) else {}
 
     done = reconcile(podgc.SPEC, "n1", {POD: [a_pod(), a_pod("q")]}, answer)
-    assert measured(done, podgc.FORCED) == [(1, ("ns", "orphaned"))] * 2
+    assert measured(done, podgc.FORCED_DELETIONS) == [(1, ("ns", "orphaned"))] * 2
 
 
 def a_node(*, taints=(), ready="Unknown", **labels):

@@ -12,12 +12,12 @@ from controller_manager.controllers.deployment.rolling import RECREATE, strategy
 from controller_manager.controllers.deployment.status import status_of
 from controller_manager.controllers.deployment.sync import (
     SyncContext,
-    keep_revision,
-    note_pause,
-    put_counts,
-    resize,
+    record_pause,
     roll_back,
     roll_out,
+    scale,
+    sync_status,
+    update_revision,
 )
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
@@ -68,11 +68,11 @@ def observe(listers: Listers, key: Key) -> Observed | None:
         return None
     sets = listers[REPLICA_SET]
     candidates = (*sets.by(OWNER, deployment["metadata"]["uid"]), *sets.by(ORPHANS, namespace_of(deployment)))
-    busy = _busy(listers, candidates) if strategy_of(deployment) == RECREATE else frozenset()
+    busy = _running_sets(listers, candidates) if strategy_of(deployment) == RECREATE else frozenset()
     return Observed(deployment, candidates, busy, listers.profile)
 
 
-def _busy(listers: Listers, sets: Iterable[Obj]) -> frozenset[str]:
+def _running_sets(listers: Listers, sets: Iterable[Obj]) -> frozenset[str]:
     """Return the uids of ReplicaSets with a pod that has not ended; terminating and Unknown pods count."""
     uids = (replica_set["metadata"]["uid"] for replica_set in sets)
     return frozenset(uid for uid in uids if any(not is_terminal(pod) for pod in listers[POD].by(OWNER, uid)))
@@ -84,14 +84,14 @@ def replica_set_changed(listers: Listers, change: Change) -> Iterable[Key]:
     if new is None or (old is None and is_deleting(new)):
         return _owners(listers, change.obj)
     if old is None:
-        return _concerned(listers, new)
+        return _affected(listers, new)
     if old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
         return ()
     moved = controller_of(old) != controller_of(new)
     former = _owners(listers, old) if moved else ()
     if controller_of(new) is None and not moved and labels_of(old) == labels_of(new):
         return ()
-    return {*former, *_concerned(listers, new)}
+    return {*former, *_affected(listers, new)}
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
@@ -103,10 +103,10 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     if deployment is None or strategy_of(deployment) != RECREATE:
         return ()
     sets = listers[REPLICA_SET].by(OWNER, deployment["metadata"]["uid"])
-    return () if _busy(listers, sets) else (key_of(deployment),)
+    return () if _running_sets(listers, sets) else (key_of(deployment),)
 
 
-def _concerned(listers: Listers, replica_set: Obj) -> Iterable[Key]:
+def _affected(listers: Listers, replica_set: Obj) -> Iterable[Key]:
     if controller_of(replica_set) is not None:
         return _owners(listers, replica_set)
     if not (labels := labels_of(replica_set)):
@@ -141,12 +141,12 @@ def reconcile(observed: Observed, now: float) -> Plan:
     replica_sets = yield from claim(Parent(DEPLOYMENT, deployment, selector), REPLICA_SET, observed.candidates)
     context = SyncContext(deployment, partition_sets(deployment, replica_sets), now, observed.profile)
     if is_deleting(deployment):
-        yield from put_counts(context)
+        yield from sync_status(context)
         return
-    yield from note_pause(context)
+    yield from record_pause(context)
     if deployment["spec"].get("paused"):
-        yield from keep_revision(context)
-        yield from resize(context)
+        yield from update_revision(context)
+        yield from scale(context)
     elif rollback_revision(deployment) is not None:
         yield from roll_back(context)
     else:

@@ -4,21 +4,30 @@ from collections.abc import Iterable, Mapping
 
 from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj, annotations_of
-from controller_manager.controllers.deployment.replica_sets import ReplicaSets, age, count
+from controller_manager.controllers.deployment.replica_sets import ReplicaSets, age_key, status_count
 from controller_manager.controllers.deployment.rolling import max_pods
 from controller_manager.reconcile.pod_templates import without_hash
 from controller_manager.reconcile.replicas import replicas_of
 
-REVISION = "deployment.kubernetes.io/revision"
-HISTORY = "deployment.kubernetes.io/revision-history"
-DESIRED = "deployment.kubernetes.io/desired-replicas"
-MOST = "deployment.kubernetes.io/max-replicas"
-ROLLBACK_TO = "deprecated.deployment.rollback.to"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
+REVISION_HISTORY_ANNOTATION = "deployment.kubernetes.io/revision-history"
+DESIRED_REPLICAS_ANNOTATION = "deployment.kubernetes.io/desired-replicas"
+MAX_REPLICAS_ANNOTATION = "deployment.kubernetes.io/max-replicas"
+ROLLBACK_ANNOTATION = "deprecated.deployment.rollback.to"
+LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
-_OWN = frozenset((LAST_APPLIED, REVISION, HISTORY, DESIRED, MOST, ROLLBACK_TO))
+_ANNOTATIONS_TO_SKIP = frozenset(
+    (
+        LAST_APPLIED_ANNOTATION,
+        REVISION_ANNOTATION,
+        REVISION_HISTORY_ANNOTATION,
+        DESIRED_REPLICAS_ANNOTATION,
+        MAX_REPLICAS_ANNOTATION,
+        ROLLBACK_ANNOTATION,
+    )
+)
 """Annotations that are not copied between a Deployment and its ReplicaSets (annotationsToSkip)."""
-_HISTORY_LENGTH = 2000
+_MAX_HISTORY_LENGTH = 2000
 _NO_LIMIT = 2**31 - 1
 
 
@@ -27,7 +36,7 @@ def with_annotations(obj: Obj, annotations: Mapping[str, str]) -> Obj:
     return obj | {"metadata": obj["metadata"] | {"annotations": dict(annotations)}}
 
 
-def number_in(obj: Obj, annotation: str) -> int | None:
+def int_annotation(obj: Obj, annotation: str) -> int | None:
     """Return the 64-bit integer that an annotation holds, or None if it holds none."""
     try:
         return parse_int(annotations_of(obj).get(annotation, ""))
@@ -37,25 +46,34 @@ def number_in(obj: Obj, annotation: str) -> int | None:
 
 def next_revision(old: Iterable[Obj]) -> int:
     """Return the revision that follows those of the old ReplicaSets (MaxRevision)."""
-    return 1 + max((number_in(replica_set, REVISION) or 0 for replica_set in old), default=0)
+    return 1 + max((int_annotation(replica_set, REVISION_ANNOTATION) or 0 for replica_set in old), default=0)
 
 
 def last_revision(sets: Iterable[Obj]) -> int:
     """Return the second newest revision, or 0 if there are fewer than two (LastRevision)."""
-    revisions = sorted(revision for replica_set in sets if (revision := number_in(replica_set, REVISION)) is not None)
+    revisions = sorted(
+        revision for replica_set in sets if (revision := int_annotation(replica_set, REVISION_ANNOTATION)) is not None
+    )
     return max(revisions[-2], 0) if len(revisions) > 1 else 0
 
 
 def with_revision_of(deployment: Obj, new: Obj) -> Obj:
     """Return the Deployment with its new ReplicaSet's revision; unchanged if it has it (SetDeploymentRevision)."""
-    revision = annotations_of(new).get(REVISION, "")
+    revision = annotations_of(new).get(REVISION_ANNOTATION, "")
     own = annotations_of(deployment)
-    return deployment if own.get(REVISION) == revision else with_annotations(deployment, own | {REVISION: revision})
+    return (
+        deployment
+        if own.get(REVISION_ANNOTATION) == revision
+        else with_annotations(deployment, own | {REVISION_ANNOTATION: revision})
+    )
 
 
 def size_annotations(deployment: Obj) -> dict[str, str]:
     """Return the annotations that record the desired and maximum size on a ReplicaSet (SetReplicasAnnotations)."""
-    return {DESIRED: str(replicas_of(deployment)), MOST: str(max_pods(deployment))}
+    return {
+        DESIRED_REPLICAS_ANNOTATION: str(replicas_of(deployment)),
+        MAX_REPLICAS_ANNOTATION: str(max_pods(deployment)),
+    }
 
 
 def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bool) -> dict[str, str]:
@@ -70,16 +88,18 @@ def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bo
         bounded: True if the history drops its oldest entries when it gets long (Profile.bounded_history).
     """
     own = annotations_of(new)
-    copied = own | {key: value for key, value in annotations_of(deployment).items() if key not in _OWN}
-    before = own.get(REVISION, "")
-    number = number_in(new, REVISION)
+    copied = own | {key: value for key, value in annotations_of(deployment).items() if key not in _ANNOTATIONS_TO_SKIP}
+    before = own.get(REVISION_ANNOTATION, "")
+    number = int_annotation(new, REVISION_ANNOTATION)
     if before and number is None:  # upstream gives up on all of them
         return own
     if (number or 0) >= revision:
         return copied
     if before:
-        copied[HISTORY] = _with_entry(own.get(HISTORY, ""), before, bounded=bounded)
-    return copied | {REVISION: str(revision)}
+        copied[REVISION_HISTORY_ANNOTATION] = _with_entry(
+            own.get(REVISION_HISTORY_ANNOTATION, ""), before, bounded=bounded
+        )
+    return copied | {REVISION_ANNOTATION: str(revision)}
 
 
 def _with_entry(history: str, entry: str, *, bounded: bool) -> str:
@@ -88,9 +108,9 @@ def _with_entry(history: str, entry: str, *, bounded: bool) -> str:
     if not bounded or not history:
         return ",".join(entries)
     length = len(history) + 1 + len(entry)
-    while length > _HISTORY_LENGTH and len(entries) > 1:
+    while length > _MAX_HISTORY_LENGTH and len(entries) > 1:
         length -= len(entries.pop(0)) + 1
-    return ",".join(entries) if length <= _HISTORY_LENGTH else history
+    return ",".join(entries) if length <= _MAX_HISTORY_LENGTH else history
 
 
 # -- rolling back by annotation ----------------------------------------------------------------------------------------
@@ -98,19 +118,23 @@ def _with_entry(history: str, entry: str, *, bounded: bool) -> str:
 
 def rollback_revision(deployment: Obj) -> int | None:
     """Return the revision to roll back to by annotation, 0 for the previous one; None if there is no request."""
-    return number_in(deployment, ROLLBACK_TO)
+    return int_annotation(deployment, ROLLBACK_ANNOTATION)
 
 
 def without_rollback(deployment: Obj) -> Obj:
     """Return the Deployment without its rollback request (updateDeploymentAndClearRollbackTo)."""
-    rest = {key: value for key, value in annotations_of(deployment).items() if key != ROLLBACK_TO}
+    rest = {key: value for key, value in annotations_of(deployment).items() if key != ROLLBACK_ANNOTATION}
     return with_annotations(deployment, rest)
 
 
-def rolled_back(deployment: Obj, to: Obj) -> Obj:
+def with_template_of(deployment: Obj, to: Obj) -> Obj:
     """Return the Deployment with the template and the annotations of a ReplicaSet (rollbackToTemplate)."""
-    kept = {key: value for key, value in annotations_of(deployment).items() if key in _OWN and key != ROLLBACK_TO}
-    back = {key: value for key, value in annotations_of(to).items() if key not in _OWN}
+    kept = {
+        key: value
+        for key, value in annotations_of(deployment).items()
+        if key in _ANNOTATIONS_TO_SKIP and key != ROLLBACK_ANNOTATION
+    }
+    back = {key: value for key, value in annotations_of(to).items() if key not in _ANNOTATIONS_TO_SKIP}
     changed = with_annotations(deployment, kept | back)
     return changed | {"spec": deployment["spec"] | {"template": without_hash(to["spec"]["template"])}}
 
@@ -118,7 +142,7 @@ def rolled_back(deployment: Obj, to: Obj) -> Obj:
 # -- clean-up of old ReplicaSets ---------------------------------------------------------------------------------------
 
 
-def to_forget(deployment: Obj, sets: ReplicaSets, *, by_revision: bool) -> list[Obj]:
+def sets_to_clean_up(deployment: Obj, sets: ReplicaSets, *, by_revision: bool) -> list[Obj]:
     """Return the old ReplicaSets to delete because there are more than revisionHistoryLimit (cleanupDeployment).
 
     The oldest are chosen first. One of these that still has pods, or whose controller is behind, is kept, and no other
@@ -135,21 +159,23 @@ def to_forget(deployment: Obj, sets: ReplicaSets, *, by_revision: bool) -> list[
         return []
     kept = [replica_set for replica_set in sets.old if not replica_set["metadata"].get("deletionTimestamp")]
     if by_revision:
-        kept.sort(key=lambda replica_set: (number_in(replica_set, REVISION) or 0, age(replica_set)))
+        kept.sort(key=lambda replica_set: (int_annotation(replica_set, REVISION_ANNOTATION) or 0, age_key(replica_set)))
     return [replica_set for replica_set in kept[: max(0, len(kept) - limit)] if _is_idle(replica_set)]
 
 
 def _is_idle(replica_set: Obj) -> bool:
-    is_synced = count(replica_set, "observedGeneration") >= replica_set["metadata"].get("generation", 0)
-    return is_synced and not count(replica_set, "replicas") and not replicas_of(replica_set)
+    is_synced = status_count(replica_set, "observedGeneration") >= replica_set["metadata"].get("generation", 0)
+    return is_synced and not status_count(replica_set, "replicas") and not replicas_of(replica_set)
 
 
 def with_revision(sets: Iterable[Obj], revision: int) -> Obj | None:
     """Return the ReplicaSet of a revision, or None if there is none."""
-    return next((replica_set for replica_set in sets if number_in(replica_set, REVISION) == revision), None)
+    return next(
+        (replica_set for replica_set in sets if int_annotation(replica_set, REVISION_ANNOTATION) == revision), None
+    )
 
 
 def is_resized(deployment: Obj, sets: ReplicaSets) -> bool:
     """Return whether a ReplicaSet that has pods was sized for another spec.replicas (isScalingEvent)."""
-    sizes = (number_in(replica_set, DESIRED) for replica_set in sets.active)
+    sizes = (int_annotation(replica_set, DESIRED_REPLICAS_ANNOTATION) for replica_set in sets.active)
     return any(desired is not None and desired != replicas_of(deployment) for desired in sizes)

@@ -3,11 +3,11 @@
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.controllers.deployment.history import annotations_for_new, next_revision, size_annotations
 from controller_manager.controllers.deployment.replica_sets import ReplicaSets
-from controller_manager.controllers.deployment.rolling import first_size
+from controller_manager.controllers.deployment.rolling import new_replica_set_size
 from controller_manager.reconcile.pod_templates import selector_with_hash, template_hash, with_hash
 from controller_manager.reconcile.profile import Profile
 
-_LONGEST_NAME = 253
+_MAX_NAME_LENGTH = 253
 
 
 def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj, *, empty: bool = False) -> Obj:
@@ -32,7 +32,7 @@ def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj, *, empty
             "ownerReferences": [reference],
         },
         "spec": {
-            "replicas": 0 if empty else first_size(deployment, sets),
+            "replicas": 0 if empty else new_replica_set_size(deployment, sets),
             "selector": selector_with_hash(spec.get("selector") or {}, hash_),
             "template": template,
         },
@@ -46,7 +46,7 @@ def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj, *, empty
 
 def replica_set_name(deployment: str, hash_: str) -> str:
     """Return the Deployment's name, shortened if need be, and the hash (generateReplicaSetName)."""
-    return f"{deployment[: _LONGEST_NAME - 1 - len(hash_)]}-{hash_}"
+    return f"{deployment[: _MAX_NAME_LENGTH - 1 - len(hash_)]}-{hash_}"
 
 
 def scaling_message(name: str, before: int | None, size: int, *, profile: Profile) -> str:

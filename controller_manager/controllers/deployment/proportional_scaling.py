@@ -10,27 +10,37 @@ spec.replicas becomes 15. Then 15 + 3 pods are allowed, 5 more than the 13 there
 from collections.abc import Sequence
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.deployment.history import DESIRED, MOST, number_in
-from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, age, count, total_replicas
+from controller_manager.controllers.deployment.history import (
+    DESIRED_REPLICAS_ANNOTATION,
+    MAX_REPLICAS_ANNOTATION,
+    int_annotation,
+)
+from controller_manager.controllers.deployment.replica_sets import (
+    ReplicaSets,
+    Resize,
+    age_key,
+    status_count,
+    total_replicas,
+)
 from controller_manager.controllers.deployment.rolling import ROLLING, max_pods, strategy_of
 from controller_manager.reconcile.replicas import replicas_of
 
 
-def resized(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
+def scaled_sizes(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
     """Return the sizes that ReplicaSets should have after spec.replicas changed, or while the Deployment is paused.
 
     A set may have that size already: then only its size annotations are to be updated.
     """
     desired = replicas_of(deployment)
     if (only := active_or_latest(sets)) is not None:
-        annotated = number_in(only, DESIRED)
+        annotated = int_annotation(only, DESIRED_REPLICAS_ANNOTATION)
         # upstream skips a set that has the size already, and waits for ever if its annotation differs
         return [Resize(only, desired)] if replicas_of(only) != desired or annotated not in (None, desired) else []
     if is_saturated(deployment, sets.new):
         return [Resize(old, 0) for old in sets.old_active]
     if strategy_of(deployment) != ROLLING:
         return []
-    return in_proportion(deployment, sets.active)
+    return proportional_sizes(deployment, sets.active)
 
 
 def active_or_latest(sets: ReplicaSets) -> Obj | None:
@@ -48,11 +58,15 @@ def is_saturated(deployment: Obj, replica_set: Obj | None) -> bool:
     """Return whether the set has all the desired replicas: in its spec, its annotation and its available pods."""
     if replica_set is None:
         return False
-    sizes = (replicas_of(replica_set), number_in(replica_set, DESIRED), count(replica_set, "availableReplicas"))
+    sizes = (
+        replicas_of(replica_set),
+        int_annotation(replica_set, DESIRED_REPLICAS_ANNOTATION),
+        status_count(replica_set, "availableReplicas"),
+    )
     return all(size == replicas_of(deployment) for size in sizes)
 
 
-def in_proportion(deployment: Obj, active: Sequence[Obj]) -> list[Resize]:
+def proportional_sizes(deployment: Obj, active: Sequence[Obj]) -> list[Resize]:
     """Return each active set with its share of the pods to add or remove; the remainder goes to the largest."""
     allowed = max_pods(deployment) if replicas_of(deployment) else 0
     to_add = allowed - total_replicas(active)
@@ -67,7 +81,7 @@ def in_proportion(deployment: Obj, active: Sequence[Obj]) -> list[Resize]:
 
 
 def _largest_first(sets: Sequence[Obj], *, newer_first: bool) -> list[Obj]:
-    return sorted(sorted(sets, key=age, reverse=newer_first), key=replicas_of, reverse=True)
+    return sorted(sorted(sets, key=age_key, reverse=newer_first), key=replicas_of, reverse=True)
 
 
 def _share(deployment: Obj, replica_set: Obj, left: int) -> int:
@@ -83,7 +97,7 @@ def _fraction(deployment: Obj, replica_set: Obj) -> int:
     size = replicas_of(replica_set)
     if not replicas_of(deployment):
         return -size
-    whole = number_in(replica_set, MOST) or count(deployment, "replicas")
+    whole = int_annotation(replica_set, MAX_REPLICAS_ANNOTATION) or status_count(deployment, "replicas")
     if whole <= 0:
         return 0
     return (2 * size * max_pods(deployment) + whole) // (2 * whole) - size  # rounded half up

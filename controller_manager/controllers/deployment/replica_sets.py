@@ -9,13 +9,13 @@ from controller_manager.reconcile.pod_templates import is_same_template
 from controller_manager.reconcile.replicas import replicas_of
 
 
-def count(obj: Obj, field: str) -> int:
+def status_count(obj: Obj, field: str) -> int:
     """Return a number of an object's status, or 0 if it is not set."""
     value: int | None = (obj.get("status") or {}).get(field)
     return value or 0
 
 
-def age(obj: Obj) -> tuple[str, str]:
+def age_key(obj: Obj) -> tuple[str, str]:
     """Return the key that sorts objects oldest first (controller_utils.go ReplicaSetsByCreationTimestamp)."""
     return obj["metadata"].get("creationTimestamp") or "", name_of(obj)
 
@@ -27,10 +27,10 @@ def total_replicas(sets: Iterable[Obj]) -> int:
 
 def sum_status(sets: Iterable[Obj], field: str) -> int:
     """Return the sum of a count over the sets' statuses."""
-    return sum(count(replica_set, field) for replica_set in sets)
+    return sum(status_count(replica_set, field) for replica_set in sets)
 
 
-def terminating(sets: Iterable[Obj]) -> int | None:
+def terminating_replicas(sets: Iterable[Obj]) -> int | None:
     """Return how many pods are terminating, or None if a set does not report it (GetTerminatingReplicaCount…).
 
     A set that its controller has not observed yet has none.
@@ -40,7 +40,7 @@ def terminating(sets: Iterable[Obj]) -> int | None:
         value = (replica_set.get("status") or {}).get("terminatingReplicas")
         if value is not None:
             total += value
-        elif count(replica_set, "observedGeneration"):
+        elif status_count(replica_set, "observedGeneration"):
             return None
     return total
 
@@ -93,7 +93,7 @@ class ReplicaSets:
 def partition_sets(deployment: Obj, sets: Iterable[Obj]) -> ReplicaSets:
     """Return a Deployment's ReplicaSets, divided into the new and the old (FindNewReplicaSet, FindOldReplicaSets)."""
     template, new, old = deployment["spec"]["template"], None, []
-    for replica_set in sorted(sets, key=age):
+    for replica_set in sorted(sets, key=age_key):
         if new is None and is_same_template(replica_set["spec"].get("template") or {}, template):
             new = replica_set
         else:

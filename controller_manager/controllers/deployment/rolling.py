@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, count, total_replicas
+from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, status_count, total_replicas
 from controller_manager.reconcile.int_or_string import scaled
 from controller_manager.reconcile.replicas import replicas_of
 
@@ -11,7 +11,7 @@ RECREATE, ROLLING = "Recreate", "RollingUpdate"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RolloutLimits:
     """Limits for the deviation of a rollout from the desired number of pods.
 
     Attributes:
@@ -23,14 +23,14 @@ class Limits:
     unavailable: int
 
 
-def fenceposts(surge: int | str | None, unavailable: int | str | None, desired: int) -> Limits:
+def fenceposts(surge: int | str | None, unavailable: int | str | None, desired: int) -> RolloutLimits:
     """Resolve maxSurge and maxUnavailable to numbers of pods, which are never both zero (ResolveFenceposts).
 
     Raises:
         ValueError: one of them is a string that is not a percentage.
     """
     more, fewer = scaled(surge, desired, round_up=True), scaled(unavailable, desired, round_up=False)
-    return Limits(more, fewer or (0 if more else 1))
+    return RolloutLimits(more, fewer or (0 if more else 1))
 
 
 def strategy_of(deployment: Obj) -> str:
@@ -38,14 +38,14 @@ def strategy_of(deployment: Obj) -> str:
     return (deployment["spec"].get("strategy") or {}).get("type") or ""
 
 
-def limits_of(deployment: Obj) -> Limits:
+def limits_of(deployment: Obj) -> RolloutLimits:
     """Return the limits of a rollout; both 0 unless the strategy is RollingUpdate (MaxSurge, MaxUnavailable)."""
     if strategy_of(deployment) != ROLLING:
-        return Limits(0, 0)
+        return RolloutLimits(0, 0)
     rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
     desired = replicas_of(deployment)
     limits = fenceposts(rolling.get("maxSurge"), rolling.get("maxUnavailable"), desired)
-    return Limits(limits.surge, min(limits.unavailable, desired))
+    return RolloutLimits(limits.surge, min(limits.unavailable, desired))
 
 
 def max_pods(deployment: Obj) -> int:
@@ -53,12 +53,12 @@ def max_pods(deployment: Obj) -> int:
     return replicas_of(deployment) + limits_of(deployment).surge
 
 
-def fewest_available(deployment: Obj) -> int:
+def min_available(deployment: Obj) -> int:
     """Return the lowest number of available pods allowed."""
     return replicas_of(deployment) - limits_of(deployment).unavailable
 
 
-def first_size(deployment: Obj, sets: ReplicaSets) -> int:
+def new_replica_set_size(deployment: Obj, sets: ReplicaSets) -> int:
     """Return the size with which the new ReplicaSet is created, and to which it may grow (NewRSNewReplicas)."""
     desired, size = replicas_of(deployment), replicas_of(sets.new) if sets.new else 0
     if strategy_of(deployment) == RECREATE:
@@ -69,10 +69,10 @@ def first_size(deployment: Obj, sets: ReplicaSets) -> int:
 
 def next_size(deployment: Obj, sets: ReplicaSets) -> int:
     """Return the size that the new ReplicaSet should have next (reconcileNewReplicaSet)."""
-    return min(replicas_of(deployment), first_size(deployment, sets))
+    return min(replicas_of(deployment), new_replica_set_size(deployment, sets))
 
 
-def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None:
+def clean_up_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None:
     """Return the cuts of unavailable pods in old ReplicaSets (cleanupUnhealthyReplicas).
 
     How many may go is calculated from spec.replicas of the sets, not from their ready pods, so that a rollout (or a
@@ -81,14 +81,14 @@ def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None
     Returns:
         The sets that shrink, oldest first; None if no pods may be removed now, not even healthy ones.
     """
-    budget = _budget(deployment, sets)
+    budget = _max_scale_down(deployment, sets)
     if budget <= 0 or not sets.old_active:
         return None
     cuts = []
     for old in sets.old_active:
         if budget <= 0:
             break
-        unhealthy = replicas_of(old) - count(old, "availableReplicas")
+        unhealthy = replicas_of(old) - status_count(old, "availableReplicas")
         if unhealthy < 0:  # it was scaled down and its pods are still going: do not count on them
             return None
         if cut := min(budget, unhealthy):
@@ -97,18 +97,18 @@ def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None
     return cuts
 
 
-def _budget(deployment: Obj, sets: ReplicaSets) -> int:
+def _max_scale_down(deployment: Obj, sets: ReplicaSets) -> int:
     assert sets.new is not None
-    not_available = replicas_of(sets.new) - _reliable(sets.new)
-    return total_replicas(sets.all) - fewest_available(deployment) - not_available
+    not_available = replicas_of(sets.new) - _stable_available(sets.new)
+    return total_replicas(sets.all) - min_available(deployment) - not_available
 
 
-def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
+def scale_down_available(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
     """Return the cuts of available pods, oldest set first (scaleDownOldReplicaSetsForRollingUpdate).
 
     Upstream counts every pod in the statuses, and removes too many if these are late; here only _reliable ones count.
     """
-    surplus = sum(map(_reliable, sets.all)) - fewest_available(deployment)
+    surplus = sum(map(_stable_available, sets.all)) - min_available(deployment)
     cuts = []
     for old in sets.old_active:
         if surplus <= 0:
@@ -119,7 +119,7 @@ def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
     return cuts
 
 
-def _reliable(replica_set: Obj) -> int:
+def _stable_available(replica_set: Obj) -> int:
     """Return how many of a set's available pods certainly exist and will stay.
 
     A status may still count pods that its sync deleted. Pods that are not available are deleted first, so of the
@@ -127,6 +127,6 @@ def _reliable(replica_set: Obj) -> int:
     since then none is certain: the set may have been scaled down and up again, and the status may count pods that it
     lost.
     """
-    if count(replica_set, "observedGeneration") < replica_set["metadata"].get("generation", 0):
+    if status_count(replica_set, "observedGeneration") < replica_set["metadata"].get("generation", 0):
         return 0
-    return min(count(replica_set, "availableReplicas"), replicas_of(replica_set))
+    return min(status_count(replica_set, "availableReplicas"), replicas_of(replica_set))

@@ -4,12 +4,12 @@ from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.deployment.invalid_spec import without_fault
 from controller_manager.controllers.deployment.replica_sets import (
     ReplicaSets,
-    count,
+    status_count,
     sum_status,
-    terminating,
+    terminating_replicas,
     total_replicas,
 )
-from controller_manager.controllers.deployment.rolling import fewest_available
+from controller_manager.controllers.deployment.rolling import min_available
 from controller_manager.reconcile import conditions
 from controller_manager.reconcile.conditions import FALSE, TRUE, UNKNOWN, deployment_condition
 from controller_manager.reconcile.profile import Profile
@@ -59,7 +59,7 @@ def with_progress(deployment: Obj, status: str, now: float, *, reason: str, mess
     return deployment | {"status": old | {"conditions": conditions.put(old.get("conditions") or (), condition)}}
 
 
-def with_pause_noted(deployment: Obj, now: float) -> Obj:
+def with_pause_condition(deployment: Obj, now: float) -> Obj:
     """Return the Deployment with a condition for being paused or resumed, so that a pause does not count as a timeout.
 
     If it has no progress deadline, or timed out before, it stays as it is (checkPausedConditions).
@@ -79,7 +79,7 @@ def is_complete(deployment: Obj, status: Obj) -> bool:
     return is_observed and all(status.get(name, 0) == desired for name in counts)
 
 
-def status_now(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profile) -> Obj:
+def calculate_status(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profile) -> Obj:
     """Return the status calculated from the ReplicaSets, with the old conditions except Available (calculateStatus).
 
     As on the wire, zero values are left out.
@@ -89,22 +89,22 @@ def status_now(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profi
     counts = {
         "observedGeneration": deployment["metadata"].get("generation", 0),
         "replicas": sum_status(sets.all, "replicas"),
-        "updatedReplicas": count(sets.new, "replicas") if sets.new else 0,
+        "updatedReplicas": status_count(sets.new, "replicas") if sets.new else 0,
         "readyReplicas": sum_status(sets.all, "readyReplicas"),
         "availableReplicas": available,
         "unavailableReplicas": max(0, total_replicas(sets.all) - available),
     }
     status: Obj = {name: number for name, number in counts.items() if number}
-    if profile.terminating_replicas and (count_terminating := terminating(sets.all)) is not None:
+    if profile.terminating_replicas and (count_terminating := terminating_replicas(sets.all)) is not None:
         status["terminatingReplicas"] = count_terminating
     if old.get("collisionCount") is not None:
         status["collisionCount"] = old["collisionCount"]
-    is_available = available >= fewest_available(deployment)
+    is_available = available >= min_available(deployment)
     old_conditions = without_fault(old.get("conditions") or [])
-    return status | {"conditions": conditions.put(old_conditions, _availability(now, enough=is_available))}
+    return status | {"conditions": conditions.put(old_conditions, _available_condition(now, enough=is_available))}
 
 
-def _availability(now: float, *, enough: bool) -> Obj:
+def _available_condition(now: float, *, enough: bool) -> Obj:
     if enough:
         message = "Deployment has minimum availability."
         return deployment_condition(AVAILABLE, TRUE, now, reason="MinimumReplicasAvailable", message=message)
@@ -114,14 +114,14 @@ def _availability(now: float, *, enough: bool) -> Obj:
 
 def rollout_status(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profile) -> Obj:
     """Return the status with the rollout's progress and its ReplicaSets' failures (syncRolloutStatus)."""
-    status = status_now(deployment, sets, now, profile=profile)
-    updated = _progressed(deployment, sets, status, now)
-    failure = _failure(sets)
+    status = calculate_status(deployment, sets, now, profile=profile)
+    updated = _with_progressing(deployment, sets, status, now)
+    failure = _replica_failure(sets)
     updated = conditions.put(updated, failure) if failure else conditions.without(updated, FAILURE)
     return status | {"conditions": updated}
 
 
-def _progressed(deployment: Obj, sets: ReplicaSets, status: Obj, now: float) -> list[Obj]:
+def _with_progressing(deployment: Obj, sets: ReplicaSets, status: Obj, now: float) -> list[Obj]:
     """Return the conditions with an up-to-date Progressing; once complete, it stays so even if pods fail later."""
     old: list[Obj] = status["conditions"]
     if not has_deadline(deployment):
@@ -135,14 +135,14 @@ def _progressed(deployment: Obj, sets: ReplicaSets, status: Obj, now: float) -> 
         return conditions.put(old, deployment_condition(PROGRESSING, TRUE, now, reason=COMPLETE, message=message))
     if _makes_progress(status_of(deployment), status):
         message = f"{subject} is progressing."
-        return _refreshed(old, deployment_condition(PROGRESSING, TRUE, now, reason=UPDATED, message=message))
+        return _with_replaced(old, deployment_condition(PROGRESSING, TRUE, now, reason=UPDATED, message=message))
     if _is_timed_out(deployment, current, now):
         message = f"{subject} has timed out progressing."
         return conditions.put(old, deployment_condition(PROGRESSING, FALSE, now, reason=TIMED_OUT, message=message))
     return old
 
 
-def _refreshed(known: list[Obj], condition: Obj) -> list[Obj]:
+def _with_replaced(known: list[Obj], condition: Obj) -> list[Obj]:
     """Return the conditions with this one replaced in any case, since its lastUpdateTime has changed."""
     current = conditions.find(known, condition["type"])
     if current is not None and current["status"] == condition["status"]:
@@ -175,7 +175,7 @@ def _deadline(deployment: Obj, condition: Obj) -> float:
     return (seconds(updated) if updated else 0.0) + float(allowed)
 
 
-def look_again_in(deployment: Obj, status: Obj, now: float) -> float | None:
+def progress_check_in(deployment: Obj, status: Obj, now: float) -> float | None:
     """Return the seconds until a rollout without progress is checked again: one second after its deadline.
 
     (requeueStuckDeployment, which requeues a Deployment that was complete once again and again, without end)
@@ -196,15 +196,15 @@ def look_again_in(deployment: Obj, status: Obj, now: float) -> float | None:
     return max(0.0, _deadline(deployment, current) - now) + 1
 
 
-def _failure(sets: ReplicaSets) -> Obj | None:
+def _replica_failure(sets: ReplicaSets) -> Obj | None:
     """Return the condition ReplicaFailure of the new ReplicaSet, or else of any; None if none (getReplicaFailures)."""
     for replica_set in (*((sets.new,) if sets.new else ()), *sets.old):
         if (condition := condition_in(status_of(replica_set), FAILURE)) is not None:
-            return _as_of_deployment(condition)
+            return _to_deployment_condition(condition)
     return None
 
 
-def _as_of_deployment(condition: Obj) -> Obj:
+def _to_deployment_condition(condition: Obj) -> Obj:
     """Return a ReplicaSet's condition as one of its Deployment (ReplicaSetToDeploymentCondition)."""
     time = condition.get("lastTransitionTime")
     optional = {name: condition[name] for name in ("reason", "message") if name in condition}

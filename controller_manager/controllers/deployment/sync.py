@@ -10,14 +10,14 @@ from controller_manager.controllers.deployment import history
 from controller_manager.controllers.deployment import status as statuses
 from controller_manager.controllers.deployment.history import with_annotations
 from controller_manager.controllers.deployment.new_replica_set import new_replica_set, scaling_message
-from controller_manager.controllers.deployment.proportional_scaling import resized
+from controller_manager.controllers.deployment.proportional_scaling import scaled_sizes
 from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, sum_status
 from controller_manager.controllers.deployment.rolling import (
     RECREATE,
+    clean_up_unhealthy,
     next_size,
+    scale_down_available,
     strategy_of,
-    without_surplus,
-    without_unhealthy,
 )
 from controller_manager.reconcile.conditions import FALSE, TRUE
 from controller_manager.reconcile.contract import (
@@ -61,25 +61,25 @@ def roll_out(context: SyncContext, busy: frozenset[str]) -> Plan:
     Raises:
         ApiError: a write was refused.
     """
-    yield from keep_revision(context)
+    yield from update_revision(context)
     if history.is_resized(context.deployment, context.sets):
-        yield from resize(context)
+        yield from scale(context)
         return
     if strategy_of(context.deployment) == RECREATE:
-        yield from _recreate(context, busy)
+        yield from _roll_out_recreate(context, busy)
     else:
-        yield from _roll(context)
+        yield from _roll_out_rolling(context)
 
 
 # -- the new ReplicaSet ------------------------------------------------------------------------------------------------
 
 
-def note_pause(context: SyncContext) -> Plan:
+def record_pause(context: SyncContext) -> Plan:
     """Record in the status that the Deployment was paused or resumed."""
-    yield from _update_status(context, statuses.with_pause_noted(context.deployment, context.now))
+    yield from _write_status(context, statuses.with_pause_condition(context.deployment, context.now))
 
 
-def keep_revision(context: SyncContext) -> Plan:
+def update_revision(context: SyncContext) -> Plan:
     """Bring the annotations of the new ReplicaSet up to date, and the Deployment's revision (getNewReplicaSet)."""
     if (new := context.sets.new) is None:
         return
@@ -97,10 +97,10 @@ def keep_revision(context: SyncContext) -> Plan:
     if statuses.has_deadline(deployment) and statuses.progress_of(deployment) is None:
         message = f'Found new replica set "{name_of(new)}"'
         deployment = statuses.with_progress(deployment, TRUE, context.now, reason=statuses.FOUND, message=message)
-    yield from _update_status(context, deployment)
+    yield from _write_status(context, deployment)
 
 
-def _make_new(context: SyncContext, *, empty: bool = False) -> Plan:
+def _create_new_set(context: SyncContext, *, empty: bool = False) -> Plan:
     """Create the ReplicaSet of the Deployment's template, unless it exists already and the cache was behind."""
     deployment = context.deployment
     replica_set = new_replica_set(deployment, context.sets, owner_reference(DEPLOYMENT, deployment), empty=empty)
@@ -111,13 +111,13 @@ def _make_new(context: SyncContext, *, empty: bool = False) -> Plan:
         deployment = history.with_revision_of(deployment, new)
     else:
         if size := replicas_of(new):
-            yield _scaled(context, new, before=None, size=size)
+            yield _scaling_event(context, new, before=None, size=size)
         deployment = history.with_revision_of(deployment, new)
         if statuses.has_deadline(deployment):
             message = f'Created new replica set "{name_of(new)}"'
             deployment = statuses.with_progress(deployment, TRUE, context.now, reason=statuses.CREATED, message=message)
     context.sets = ReplicaSets(new, context.sets.old)
-    yield from _update_status(context, deployment)
+    yield from _write_status(context, deployment)
 
 
 def _resolve_conflict(context: SyncContext, desired: Obj, error: ApiError) -> Generator[Action, Any, Obj]:
@@ -128,13 +128,13 @@ def _resolve_conflict(context: SyncContext, desired: Obj, error: ApiError) -> Ge
         is_ours = owner is not None and owner["uid"] == context.deployment["metadata"]["uid"]
         if is_ours and is_same_template(existing["spec"]["template"], template):
             return existing
-        yield from _update_status(context, statuses.with_collision(context.deployment))
+        yield from _write_status(context, statuses.with_collision(context.deployment))
     elif not is_namespace_terminating(error):
         message = f'Failed to create new replica set "{name_of(desired)}": {error.message}'
         yield RecordEvent(context.deployment, reason=statuses.FAILED_CREATE, message=message, type=WARNING)
         if statuses.has_deadline(context.deployment):
             reason = statuses.FAILED_CREATE
-            yield from _update_status(
+            yield from _write_status(
                 context, statuses.with_progress(context.deployment, FALSE, context.now, reason=reason, message=message)
             )
     raise error
@@ -143,18 +143,18 @@ def _resolve_conflict(context: SyncContext, desired: Obj, error: ApiError) -> Ge
 # -- strategies --------------------------------------------------------------------------------------------------------
 
 
-def _roll(context: SyncContext) -> Plan:
+def _roll_out_rolling(context: SyncContext) -> Plan:
     """Scale up the new ReplicaSet or scale down old ones, as far as possible now (rolling.go rolloutRolling)."""
     if context.sets.new is None:
-        yield from _make_new(context)
+        yield from _create_new_set(context)
     assert context.sets.new is not None
     before = context.sets
     failure: ApiError | None = None
     if replicas_of(context.sets.new) != replicas_of(context.deployment):
-        yield from _scale(context, Resize(context.sets.new, next_size(context.deployment, context.sets)))
+        yield from _scale_set(context, Resize(context.sets.new, next_size(context.deployment, context.sets)))
     if context.sets is before:
         try:
-            yield from _shrink_old(context)
+            yield from _scale_down_old(context)
         except ApiError as error:  # first record in the status what was done
             failure = error
     if context.sets is before and failure is None:
@@ -164,46 +164,46 @@ def _roll(context: SyncContext) -> Plan:
         raise failure
 
 
-def _shrink_old(context: SyncContext) -> Plan:
-    unhealthy = without_unhealthy(context.deployment, context.sets)
+def _scale_down_old(context: SyncContext) -> Plan:
+    unhealthy = clean_up_unhealthy(context.deployment, context.sets)
     if unhealthy is None:
         return
     for resize in unhealthy:
-        yield from _scale(context, resize)
-    for resize in without_surplus(context.deployment, context.sets):
-        yield from _scale(context, resize)
+        yield from _scale_set(context, resize)
+    for resize in scale_down_available(context.deployment, context.sets):
+        yield from _scale_set(context, resize)
 
 
-def _recreate(context: SyncContext, busy: frozenset[str]) -> Plan:
+def _roll_out_recreate(context: SyncContext, busy: frozenset[str]) -> Plan:
     """Scale old ReplicaSets to zero, wait until their pods are gone, then create new ones (recreate.go)."""
     if active := context.sets.old_active:
         for old in active:
-            yield from _scale(context, Resize(old, 0))
+            yield from _scale_set(context, Resize(old, 0))
     elif not sum_status(context.sets.old, "replicas") and busy.isdisjoint(
         old["metadata"]["uid"] for old in context.sets.old
     ):
         if context.sets.new is None:
-            yield from _make_new(context)
+            yield from _create_new_set(context)
         assert context.sets.new is not None
-        yield from _scale(context, Resize(context.sets.new, replicas_of(context.deployment)))
+        yield from _scale_set(context, Resize(context.sets.new, replicas_of(context.deployment)))
         yield from _clean_up_if_complete(context)
     yield from _update_progress(context)
 
 
-def resize(context: SyncContext) -> Plan:
+def scale(context: SyncContext) -> Plan:
     """Scale ReplicaSets to the desired size, or keep a paused Deployment at it, without a rollout (sync)."""
-    for resize in resized(context.deployment, context.sets):
-        yield from _scale(context, resize, annotate=True)
+    for resize in scaled_sizes(context.deployment, context.sets):
+        yield from _scale_set(context, resize, annotate=True)
     if context.deployment["spec"].get("paused") and history.rollback_revision(context.deployment) is None:
         yield from _clean_up(context)
-    yield from put_counts(context)
+    yield from sync_status(context)
 
 
 def roll_back(context: SyncContext) -> Plan:
     """Replace the Deployment's template by that of an earlier revision, and clear the request (rollback.go)."""
-    yield from keep_revision(context)
+    yield from update_revision(context)
     if context.sets.new is None:
-        yield from _make_new(context, empty=True)  # it is kept for its revision; upstream starts pods
+        yield from _create_new_set(context, empty=True)  # it is kept for its revision; upstream starts pods
     deployment = context.deployment
     revision = history.rollback_revision(deployment) or history.last_revision(context.sets.all)
     to = history.with_revision(context.sets.all, revision) if revision else None
@@ -215,7 +215,7 @@ def roll_back(context: SyncContext) -> Plan:
         message = f'The rollback revision contains the same template as current deployment "{name_of(deployment)}"'
         yield RecordEvent(deployment, reason="DeploymentRollbackTemplateUnchanged", message=message, type=WARNING)
     else:
-        yield Update(DEPLOYMENT, history.rolled_back(deployment, to))
+        yield Update(DEPLOYMENT, history.with_template_of(deployment, to))
         message = f'Rolled back deployment "{name_of(deployment)}" to revision {revision}'
         yield RecordEvent(deployment, reason="DeploymentRollback", message=message)
         return
@@ -225,7 +225,7 @@ def roll_back(context: SyncContext) -> Plan:
 # -- single writes -----------------------------------------------------------------------------------------------------
 
 
-def _scale(context: SyncContext, resize: Resize, *, annotate: bool = False) -> Plan:
+def _scale_set(context: SyncContext, resize: Resize, *, annotate: bool = False) -> Plan:
     """Set the size of a ReplicaSet (scaleReplicaSet).
 
     Args:
@@ -240,10 +240,10 @@ def _scale(context: SyncContext, resize: Resize, *, annotate: bool = False) -> P
     changed = with_annotations(old, annotations) | {"spec": old["spec"] | {"replicas": resize.size}}
     context.sets = context.sets.with_updated((yield Update(REPLICA_SET, changed)))
     if before != resize.size:
-        yield _scaled(context, old, before=before, size=resize.size)
+        yield _scaling_event(context, old, before=before, size=resize.size)
 
 
-def _scaled(context: SyncContext, replica_set: Obj, *, before: int | None, size: int) -> RecordEvent:
+def _scaling_event(context: SyncContext, replica_set: Obj, *, before: int | None, size: int) -> RecordEvent:
     message = scaling_message(name_of(replica_set), before, size, profile=context.profile)
     return RecordEvent(context.deployment, reason="ScalingReplicaSet", message=message)
 
@@ -255,27 +255,29 @@ def _clean_up_if_complete(context: SyncContext) -> Plan:
 
 def _clean_up(context: SyncContext) -> Plan:
     """Delete old ReplicaSets over revisionHistoryLimit (cleanupDeployment)."""
-    for old in history.to_forget(context.deployment, context.sets, by_revision=context.profile.cleanup_by_revision):
+    for old in history.sets_to_clean_up(
+        context.deployment, context.sets, by_revision=context.profile.cleanup_by_revision
+    ):
         yield from remove(Delete(REPLICA_SET, key_of(old)))
 
 
-def _update_status(context: SyncContext, deployment: Obj) -> Plan:
+def _write_status(context: SyncContext, deployment: Obj) -> Plan:
     """Write the status, and with it the annotations, if the Deployment has changed."""
     if deployment != context.deployment:
         context.deployment = yield Update(DEPLOYMENT, deployment, subresource="status")
 
 
-def put_counts(context: SyncContext) -> Plan:
+def sync_status(context: SyncContext) -> Plan:
     """Write the status calculated from the ReplicaSets (syncDeploymentStatus)."""
-    status = statuses.status_now(context.deployment, context.sets, context.now, profile=context.profile)
+    status = statuses.calculate_status(context.deployment, context.sets, context.now, profile=context.profile)
     if status != statuses.status_of(context.deployment):
-        yield from _update_status(context, context.deployment | {"status": status})
+        yield from _write_status(context, context.deployment | {"status": status})
 
 
 def _update_progress(context: SyncContext) -> Plan:
     """Write the status and the progress of the rollout, or requeue so that a timeout is noticed."""
     status = statuses.rollout_status(context.deployment, context.sets, context.now, profile=context.profile)
     if status != statuses.status_of(context.deployment):
-        yield from _update_status(context, context.deployment | {"status": status})
-    if (wait := statuses.look_again_in(context.deployment, status, context.now)) is not None:
+        yield from _write_status(context, context.deployment | {"status": status})
+    if (wait := statuses.progress_check_in(context.deployment, status, context.now)) is not None:
         yield RequeueAfter(wait)

@@ -13,14 +13,14 @@ DELETION_TIMEOUT = 120.0
 """Seconds after which an evicted pod that was not deleted counts as not evicted (DeletionTimeout)."""
 STALE_TIMEOUT = 120.0
 """Seconds after which a pod that is not deleted loses its condition DisruptionTarget (stalePodDisruptionTimeout)."""
-ALLOWED = "DisruptionAllowed"
+DISRUPTION_ALLOWED = "DisruptionAllowed"
 
-_TERM = "LabelSelectorRequirement"
-_ZEROES = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
+_REQUIREMENT_TYPE = "LabelSelectorRequirement"
+_NO_DISRUPTIONS = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedPods:
     """The pods that a budget asks for.
 
     Attributes:
@@ -32,12 +32,12 @@ class Expected:
     healthy: int
 
 
-def asks_for_scale(spec: Obj) -> bool:
+def needs_scale(spec: Obj) -> bool:
     """Return whether the budget depends on the scale of the pods' controllers, not on the number of existing pods."""
     return spec.get("maxUnavailable") is not None or isinstance(spec.get("minAvailable"), str)
 
 
-def expected(spec: Obj, pods: int, scale: int) -> Expected:
+def expected_pods(spec: Obj, pods: int, scale: int) -> ExpectedPods:
     """Return the pods that a budget asks for (disruption.go getExpectedPodCount).
 
     Args:
@@ -50,14 +50,14 @@ def expected(spec: Obj, pods: int, scale: int) -> Expected:
     """
     at_least, at_most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if at_most is not None:
-        return Expected(scale, max(0, scale - scaled(at_most, scale, round_up=True)))
+        return ExpectedPods(scale, max(0, scale - scaled(at_most, scale, round_up=True)))
     if isinstance(at_least, str):
-        return Expected(scale, scaled(at_least, scale, round_up=True))
-    return Expected(0, 0) if at_least is None else Expected(pods, at_least)
+        return ExpectedPods(scale, scaled(at_least, scale, round_up=True))
+    return ExpectedPods(0, 0) if at_least is None else ExpectedPods(pods, at_least)
 
 
 @dataclass(frozen=True, slots=True)
-class Disrupted:
+class DisruptedPods:
     """Pods whose eviction was allowed.
 
     Attributes:
@@ -71,25 +71,25 @@ class Disrupted:
     wait: float | None
 
 
-def disrupted(allowed: Mapping[str, str], pods: Iterable[Obj], now: float) -> Disrupted:
+def disrupted_pods(allowed: Mapping[str, str], pods: Iterable[Obj], now: float) -> DisruptedPods:
     """Divide the evictions in status.disruptedPods into awaited and missed ones (buildDisruptedPodMap)."""
     existing = {name_of(pod): pod for pod in pods if not pod["metadata"].get("deletionTimestamp")} if allowed else {}
     ends = {name: seconds(since) + DELETION_TIMEOUT for name, since in allowed.items() if name in existing}
-    return Disrupted(
+    return DisruptedPods(
         awaited={name: allowed[name] for name, end in ends.items() if end > now},
         missed=[existing[name] for name, end in ends.items() if end <= now],
         wait=min((end - now for end in ends.values() if end > now), default=None),
     )
 
 
-def healthy(pods: Iterable[Obj], awaited: Mapping[str, str]) -> int:
+def count_healthy(pods: Iterable[Obj], awaited: Mapping[str, str]) -> int:
     """Return how many pods are ready, not being deleted, and not about to be (countHealthyPods)."""
     return sum(
         is_ready(pod) and not pod["metadata"].get("deletionTimestamp") and name_of(pod) not in awaited for pod in pods
     )
 
 
-def status_of(budget: Obj, expectation: Expected, current: int, *, awaited: Mapping[str, str], now: float) -> Obj:
+def status_of(budget: Obj, expectation: ExpectedPods, current: int, *, awaited: Mapping[str, str], now: float) -> Obj:
     """Return the budget's desired status (updatePdbStatus); if no pods are expected none may be disrupted."""
     allowed = max(0, current - expectation.healthy) if expectation.pods > 0 else 0
     status: Obj = {
@@ -104,26 +104,26 @@ def status_of(budget: Obj, expectation: Expected, current: int, *, awaited: Mapp
         status["observedGeneration"] = generation
     reason = "SufficientPods" if allowed else "InsufficientPods"
     condition = {"status": TRUE if allowed else FALSE, "reason": reason, "message": ""}
-    return status | {"conditions": _with(budget, condition | _observed(status), now)}
+    return status | {"conditions": _with_condition(budget, condition | _observed_status(status), now)}
 
 
 def failed_status(budget: Obj, why: str, now: float) -> Obj:
     """Return the status that allows no evictions while the pods cannot be counted (failSafe)."""
-    status = _ZEROES | (budget.get("status") or {}) | {"disruptionsAllowed": 0}
+    status = _NO_DISRUPTIONS | (budget.get("status") or {}) | {"disruptionsAllowed": 0}
     condition = {"status": FALSE, "reason": "SyncFailed", "message": why}
-    return status | {"conditions": _with(budget, condition | _observed(status), now)}
+    return status | {"conditions": _with_condition(budget, condition | _observed_status(status), now)}
 
 
-def _observed(status: Obj) -> Obj:
+def _observed_status(status: Obj) -> Obj:
     return {"observedGeneration": status["observedGeneration"]} if status.get("observedGeneration") else {}
 
 
-def _with(budget: Obj, condition: Obj, now: float) -> list[Obj]:
+def _with_condition(budget: Obj, condition: Obj, now: float) -> list[Obj]:
     """Return the conditions with a new DisruptionAllowed; lastTransitionTime changes only with its status."""
     old = (budget.get("status") or {}).get("conditions") or ()
-    before = find(old, ALLOWED)
+    before = find(old, DISRUPTION_ALLOWED)
     since = before["lastTransitionTime"] if before and before["status"] == condition["status"] else stamp(now)
-    new = {"type": ALLOWED, "lastTransitionTime": since} | condition
+    new = {"type": DISRUPTION_ALLOWED, "lastTransitionTime": since} | condition
     return [new if existing is before else existing for existing in old] if before else [*old, new]
 
 
@@ -141,7 +141,7 @@ def stale_in(pod: Obj, now: float) -> float | None:
     return max(0.0, seconds(since) + STALE_TIMEOUT - now) if since else 0.0
 
 
-def no_target(pod: Obj, now: float) -> Obj:
+def status_without_target(pod: Obj, now: float) -> Obj:
     """Return the status of a pod that is no longer a disruption target."""
     status: Obj = pod["status"]
     cleared = {"type": DISRUPTION_TARGET, "status": FALSE, "lastProbeTime": None, "lastTransitionTime": stamp(now)}
@@ -152,15 +152,16 @@ def no_target(pod: Obj, now: float) -> Obj:
     }
 
 
-def printed(selector: Obj | None) -> str:
+def format_selector(selector: Obj | None) -> str:
     """Return a label selector as Go prints the struct; events contain it."""
     if selector is None:
         return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
-    terms = "".join(map(_term, selector.get("matchExpressions") or ()))
-    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]{_TERM}{{{terms}}},}}"
+    terms = "".join(map(_format_requirement, selector.get("matchExpressions") or ()))
+    expressions = f"[]{_REQUIREMENT_TYPE}{{{terms}}}"
+    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:{expressions},}}"
 
 
-def _term(expression: Obj) -> str:
+def _format_requirement(expression: Obj) -> str:
     values = " ".join(expression.get("values") or ())
-    return f"{_TERM}{{Key:{expression['key']},Operator:{expression['operator']},Values:[{values}],}},"
+    return f"{_REQUIREMENT_TYPE}{{Key:{expression['key']},Operator:{expression['operator']},Values:[{values}],}},"

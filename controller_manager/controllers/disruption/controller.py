@@ -42,10 +42,10 @@ from controller_manager.reconcile.selectors import lenient_selector
 
 POD_PREFIX = "pods/"
 """The prefix that distinguishes the key of a pod from that of a budget."""
-PACE = 0.1
+MIN_INTERVAL = 0.1
 """Minimum seconds between two syncs of one budget, since each reads all pods of its namespace."""
 
-_CACHED = {
+_CACHED_KINDS = {
     ("", "ReplicationController"): REPLICATION_CONTROLLER,
     ("apps", "ReplicaSet"): REPLICA_SET,
     ("extensions", "ReplicaSet"): REPLICA_SET,
@@ -54,7 +54,7 @@ _CACHED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Controls:
+class PodController:
     """A controller of pods that a budget selects.
 
     Attributes:
@@ -86,12 +86,12 @@ class Budget:
     obj: Obj
     pods: Sequence[Obj] = ()
     error: str = ""
-    controls: Sequence[Controls] = ()
+    controllers: Sequence[PodController] = ()
     unmanaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Disturbed:
+class TargetPod:
     """A pod that is a disruption target, or that several budgets (given by name) select."""
 
     pod: Obj
@@ -101,11 +101,11 @@ class Disturbed:
 # -- observe -----------------------------------------------------------------------------------------------------------
 
 
-def observe(listers: Listers, key: Key) -> Budget | Disturbed | None:
+def observe(listers: Listers, key: Key) -> Budget | TargetPod | None:
     """Return the budget of that key and its pods, or the pod of that key; None if it is gone."""
     if key.startswith(POD_PREFIX) and key.count("/") > 1:
         pod = listers[POD].get(key.removeprefix(POD_PREFIX))
-        return Disturbed(pod, _names(listers, pod)) if pod is not None else None
+        return TargetPod(pod, _names_of_budgets(listers, pod)) if pod is not None else None
     budget = listers[DISRUPTION_BUDGET].get(key)
     if budget is None:
         return None
@@ -113,41 +113,41 @@ def observe(listers: Listers, key: Key) -> Budget | Disturbed | None:
         selector = label_selector_of(budget["spec"].get("selector"))
     except SelectorError as error:
         return Budget(budget, error=str(error))
-    pods = _selected(listers, selector, namespace_of(budget))
-    if not budgets.asks_for_scale(budget["spec"]):
+    pods = _selected_pods(listers, selector, namespace_of(budget))
+    if not budgets.needs_scale(budget["spec"]):
         return Budget(budget, pods)
     return _with_controllers(listers, budget, pods)
 
 
-def _selected(listers: Listers, selector: LabelSelector, namespace: str) -> Sequence[Obj]:
+def _selected_pods(listers: Listers, selector: LabelSelector, namespace: str) -> Sequence[Obj]:
     return [pod for pod in listers[POD].by(NAMESPACE_INDEX, namespace) if selector.matches(labels_of(pod))]
 
 
 def _with_controllers(listers: Listers, budget: Obj, pods: Sequence[Obj]) -> Budget:
-    controls: dict[str, Controls] = {}
+    controls: dict[str, PodController] = {}
     unmanaged = False
     for pod in pods:
         reference = controller_of(pod)
         if reference is None:
             unmanaged = True
         elif reference["uid"] not in controls:
-            controls[reference["uid"]] = _controls(listers, pod, reference)
-    return Budget(budget, pods, controls=list(controls.values()), unmanaged=unmanaged)
+            controls[reference["uid"]] = _controller_of_pod(listers, pod, reference)
+    return Budget(budget, pods, controllers=list(controls.values()), unmanaged=unmanaged)
 
 
-def _controls(listers: Listers, pod: Obj, reference: Obj) -> Controls:
+def _controller_of_pod(listers: Listers, pod: Obj, reference: Obj) -> PodController:
     """Return the controller of a pod, as far as the caches know it (disruption.go finders)."""
     group, _ = group_version(reference["apiVersion"])
-    kind = _CACHED.get((group, reference["kind"]))
+    kind = _CACHED_KINDS.get((group, reference["kind"]))
     if kind is None:
         served = listers.served.named(reference["apiVersion"], reference["kind"])
-        return Controls(name_of(pod), reference, served, reference["uid"], reads_scale=True)
+        return PodController(name_of(pod), reference, served, reference["uid"], reads_scale=True)
     owner = resolve_controller(listers, kind, pod)
     if owner is not None and kind == REPLICA_SET:
         owner = resolve_controller(listers, DEPLOYMENT, owner) or owner
     if owner is None:
-        return Controls(name_of(pod), reference, kind)
-    return Controls(name_of(pod), reference, kind, owner["metadata"]["uid"], replicas_of(owner))
+        return PodController(name_of(pod), reference, kind)
+    return PodController(name_of(pod), reference, kind, owner["metadata"]["uid"], replicas_of(owner))
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
@@ -177,7 +177,7 @@ def _budgets(listers: Listers, pod: Obj) -> Iterable[Obj]:
             yield budget
 
 
-def _names(listers: Listers, pod: Obj) -> Sequence[str]:
+def _names_of_budgets(listers: Listers, pod: Obj) -> Sequence[str]:
     selectors = (
         (name_of(budget), lenient_selector(budget["spec"].get("selector"))) for budget in _budgets(listers, pod)
     )
@@ -187,14 +187,14 @@ def _names(listers: Listers, pod: Obj) -> Sequence[str]:
 # -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def reconcile(observed: Budget | Disturbed, now: float) -> Plan:
+def reconcile(observed: Budget | TargetPod, now: float) -> Plan:
     """Update how many pods may be disrupted; none may while that is unknown (disruption.go sync).
 
     Raises:
         ApiError: the status could not be written, or a scale could not be read.
     """
-    if isinstance(observed, Disturbed):
-        yield from _sync_disturbed(observed, now)
+    if isinstance(observed, TargetPod):
+        yield from _sync_target_pod(observed, now)
         return
     failure = None
     try:
@@ -222,27 +222,28 @@ def _status(observed: Budget, now: float) -> Generator[Action, Any, Obj]:
         yield RecordEvent(budget, "NoPods", "No matching pods found")
     try:
         scale = yield from _scale(observed)
-        expectation = budgets.expected(budget["spec"], len(observed.pods), scale)
+        expectation = budgets.expected_pods(budget["spec"], len(observed.pods), scale)
     except (ApiError, ValueError) as error:
         message = f"Failed to calculate the number of expected pods: {error}"
         yield RecordEvent(budget, "CalculateExpectedPodCountFailed", message, WARNING)
         raise
     if observed.unmanaged:
-        yield RecordEvent(budget, "UnmanagedPods", _unmanaged(budget), WARNING)
-    disrupted = budgets.disrupted((budget.get("status") or {}).get("disruptedPods") or {}, observed.pods, now)
+        yield RecordEvent(budget, "UnmanagedPods", _report_unmanaged(budget), WARNING)
+    disrupted = budgets.disrupted_pods((budget.get("status") or {}).get("disruptedPods") or {}, observed.pods, now)
     for pod in disrupted.missed:
         namespace = namespace_of(budget)  # twice, as upstream prints it
         message = f"Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't"
         yield RecordEvent(pod, "NotDeleted", message, WARNING)
     if disrupted.wait is not None:
         yield RequeueAfter(disrupted.wait)
-    current = budgets.healthy(observed.pods, disrupted.awaited)
+    current = budgets.count_healthy(observed.pods, disrupted.awaited)
     return budgets.status_of(budget, expectation, current, awaited=disrupted.awaited, now=now)
 
 
-def _unmanaged(budget: Obj) -> str:
+def _report_unmanaged(budget: Obj) -> str:
+    selector = budgets.format_selector(budget["spec"].get("selector"))
     return (
-        f"Pods selected by this PodDisruptionBudget (selector: {budgets.printed(budget['spec'].get('selector'))}) were "
+        f"Pods selected by this PodDisruptionBudget (selector: {selector}) were "
         "found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in "
         'undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer '
         "value."
@@ -252,7 +253,7 @@ def _unmanaged(budget: Obj) -> str:
 def _scale(observed: Budget) -> Generator[Action, Any, int]:
     """Return how many pods all the controllers ask for, each controller counted once (getExpectedScale)."""
     scales: dict[str, int] = {}
-    for controls in observed.controls:
+    for controls in observed.controllers:
         scale = controls.scale
         if controls.reads_scale:
             scale = yield from _read_scale(controls, namespace_of(observed.obj))
@@ -262,7 +263,7 @@ def _scale(observed: Budget) -> Generator[Action, Any, int]:
     return sum(scales.values())
 
 
-def _read_scale(controls: Controls, namespace: str) -> Generator[Action, Any, int | None]:
+def _read_scale(controls: PodController, namespace: str) -> Generator[Action, Any, int | None]:
     """Read from the server the scale of a controller that is not cached; None if it is gone (getScaleController)."""
     reference, kind = controls.reference, controls.kind
     if kind is None:
@@ -278,7 +279,7 @@ def _read_scale(controls: Controls, namespace: str) -> Generator[Action, Any, in
     return scale["spec"].get("replicas") or 0 if scale["metadata"].get("uid") == controls.uid else None
 
 
-def _sync_disturbed(disturbed: Disturbed, now: float) -> Plan:
+def _sync_target_pod(disturbed: TargetPod, now: float) -> Plan:
     """Report that several budgets select a pod, and clear a stale disruption target (syncStalePodDisruption)."""
     pod, wait = disturbed.pod, budgets.stale_in(disturbed.pod, now)
     if len(disturbed.budgets) > 1:
@@ -288,7 +289,7 @@ def _sync_disturbed(disturbed: Disturbed, now: float) -> Plan:
     if wait:
         yield RequeueAfter(wait)
     elif wait is not None:
-        yield Update(POD, pod | {"status": budgets.no_target(pod, now)}, "status")
+        yield Update(POD, pod | {"status": budgets.status_without_target(pod, now)}, "status")
 
 
 SPEC = Spec(
@@ -304,5 +305,5 @@ SPEC = Spec(
     observe=observe,
     reconcile=reconcile,
     source="controllermanager",
-    min_interval=PACE,
+    min_interval=MIN_INTERVAL,
 )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of
-from controller_manager.controllers.endpoints.selected_pods import PACE, SELECTORS, pod_changed, selected_pods
-from controller_manager.controllers.endpoints.services import LEADER, Selectors, TriggerTimes, selector_of
+from controller_manager.controllers.endpoints.selected_pods import MIN_INTERVAL, SELECTORS, pod_changed, selected_pods
+from controller_manager.controllers.endpoints.services import LEADER, ServiceSelectors, TriggerTimes, selector_of
 from controller_manager.controllers.endpoints.subsets import endpoints_of, subsets_of
 from controller_manager.reconcile.contract import (
     WARNING,
@@ -28,9 +28,9 @@ from controller_manager.reconcile.contract import (
 from controller_manager.reconcile.deletion import remove
 from controller_manager.reconcile.kinds import ENDPOINTS, POD, SERVICE
 
-TIMES = "endpoints-trigger-times"
+TRIGGER_TIMES = "endpoints-trigger-times"
 """The name of the view TriggerTimes."""
-START = ""
+START_KEY = ""
 """The key under which a manager that starts looks for Endpoints whose Service is gone."""
 
 
@@ -45,38 +45,34 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class StaleEndpoints:
     """Endpoints whose Service is gone."""
 
     endpoints: Obj
 
 
 @dataclass(frozen=True, slots=True)
-class Leftovers:
+class StaleKeys:
     """The keys of all Endpoints whose Service is gone."""
 
     keys: Sequence[Key]
 
 
-def observe(listers: Listers, key: Key) -> Observed | Leftover | Leftovers | None:
+def observe(listers: Listers, key: Key) -> Observed | StaleEndpoints | StaleKeys | None:
     """Return the Service of that key and its pods, or its Endpoints if it is gone; None if there is nothing to do."""
-    if key == START:
-        return Leftovers(
-            [
-                key_of(endpoint_object)
-                for endpoint_object in listers[ENDPOINTS]
-                if _is_left_over(listers, endpoint_object)
-            ]
+    if key == START_KEY:
+        return StaleKeys(
+            [key_of(endpoint_object) for endpoint_object in listers[ENDPOINTS] if _is_stale(listers, endpoint_object)]
         )
     service, endpoints = listers[SERVICE].get(key), listers[ENDPOINTS].get(key)
     if service is None:
-        return Leftover(endpoints) if endpoints is not None else None
+        return StaleEndpoints(endpoints) if endpoints is not None else None
     if not selector_of(service):
         return None
-    return Observed(service, selected_pods(listers, service), endpoints, listers.view(TIMES))
+    return Observed(service, selected_pods(listers, service), endpoints, listers.view(TRIGGER_TIMES))
 
 
-def _is_left_over(listers: Listers, endpoints: Obj) -> bool:
+def _is_stale(listers: Listers, endpoints: Obj) -> bool:
     """Return whether the Service is gone; Endpoints used for leader election never had one."""
     elects = LEADER in annotations_of(endpoints)
     return not elects and listers[SERVICE].get(key_of(endpoints)) is None
@@ -87,7 +83,7 @@ def endpoints_changed(_: Listers, change: Change) -> Iterable[Key]:
     return (key_of(change.obj),) if change.new is None else ()
 
 
-def reconcile(observed: Observed | Leftover | Leftovers, now: float) -> Plan:
+def reconcile(observed: Observed | StaleEndpoints | StaleKeys, now: float) -> Plan:
     """Write the Endpoints of a Service if they change, and delete those whose Service is gone (syncService).
 
     Raises:
@@ -95,9 +91,9 @@ def reconcile(observed: Observed | Leftover | Leftovers, now: float) -> Plan:
     """
     del now
     match observed:
-        case Leftovers(keys=keys):
+        case StaleKeys(keys=keys):
             yield Enqueue(keys)
-        case Leftover(endpoints=endpoints):
+        case StaleEndpoints(endpoints=endpoints):
             yield from remove(Delete(ENDPOINTS, key_of(endpoints), uid=endpoints["metadata"]["uid"]))
         case Observed():
             yield from _write(observed)
@@ -128,8 +124,8 @@ SPEC = Spec(
     source="endpoint-controller",
     flag="endpoint",
     retries=15,
-    min_interval=PACE,
-    periodic=(START,),
-    views={SELECTORS: Selectors, TIMES: TriggerTimes},
-    feeds={SELECTORS: (SERVICE,), TIMES: (SERVICE,)},
+    min_interval=MIN_INTERVAL,
+    periodic=(START_KEY,),
+    views={SELECTORS: ServiceSelectors, TRIGGER_TIMES: TriggerTimes},
+    feeds={SELECTORS: (SERVICE,), TRIGGER_TIMES: (SERVICE,)},
 )

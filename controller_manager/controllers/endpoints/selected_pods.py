@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from apiserver.api.meta import Obj, labels_of, namespace_of
-from controller_manager.controllers.endpoints.services import Selectors, selector_of
+from controller_manager.controllers.endpoints.services import ServiceSelectors, selector_of
 from controller_manager.reconcile.contract import NAMESPACE_INDEX, Change, Key, Listers
 from controller_manager.reconcile.kinds import POD
 
 SELECTORS = "service-selectors"
-"""The name of the view Selectors, fed by Services."""
-PACE = 0.5
+"""The name of the view ServiceSelectors, fed by Services."""
+MIN_INTERVAL = 0.5
 """Minimum seconds between two syncs of one Service, so that a burst of pod changes causes one sync."""
 
 
@@ -23,5 +23,5 @@ def selected_pods(listers: Listers, service: Obj) -> Sequence[Obj]:
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the keys of the Services whose endpoints a pod's change affects."""
-    selectors: Selectors = listers.view(SELECTORS)
-    return selectors.touched(change.old, change.new)
+    selectors: ServiceSelectors = listers.view(SELECTORS)
+    return selectors.affected_services(change.old, change.new)

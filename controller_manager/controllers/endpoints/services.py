@@ -8,15 +8,15 @@ from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.pods import is_ready, is_terminal
 
-CHANGED_AT = "endpoints.kubernetes.io/last-change-trigger-time"
+TRIGGER_TIME_ANNOTATION = "endpoints.kubernetes.io/last-change-trigger-time"
 """The annotation with the time of the last change that affected the endpoints."""
-HEADLESS = "service.kubernetes.io/headless"
+HEADLESS_LABEL = "service.kubernetes.io/headless"
 """The label of the endpoints of a Service that has no cluster IP."""
 LEADER = "control-plane.alpha.kubernetes.io/leader"
 """The annotation of Endpoints that serve as the lock of a leader election; they have no Service."""
 IPV4, IPV6 = "IPv4", "IPv6"
 
-Pair = tuple[str, str]
+Label = tuple[str, str]
 
 
 class Port(NamedTuple):
@@ -49,11 +49,11 @@ def is_headless(service: Obj) -> bool:
 # -- which Services a pod's change affects -----------------------------------------------------------------------------
 
 
-class Selectors:
+class ServiceSelectors:
     """The selectors of all Services, indexed so that a pod's Services are found without checking each one (a view)."""
 
     def __init__(self) -> None:
-        self._by_namespace: dict[str, dict[Pair, dict[str, AbstractSet[Pair]]]] = {}
+        self._by_namespace: dict[str, dict[Label, dict[str, AbstractSet[Label]]]] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Handle a Service that was added (old is None), changed, or deleted (new is None)."""
@@ -63,13 +63,13 @@ class Selectors:
         if before == after:
             return
         if old is not None and before:
-            self._withdraw(old, before)
+            self._remove(old, before)
         if new is not None and after:
             pairs = frozenset(after.items())
             selectors = self._by_namespace.setdefault(namespace_of(new), {}).setdefault(min(pairs), {})
             selectors[name_of(new)] = pairs
 
-    def _withdraw(self, service: Obj, selector: Mapping[str, str]) -> None:
+    def _remove(self, service: Obj, selector: Mapping[str, str]) -> None:
         """Remove a selector, which is indexed under the first of its labels."""
         namespace, pair = namespace_of(service), min(selector.items())
         of_namespace = self._by_namespace[namespace]
@@ -79,7 +79,7 @@ class Selectors:
         if not of_namespace:
             del self._by_namespace[namespace]
 
-    def touched(self, old: Obj | None, new: Obj | None) -> Iterable[str]:
+    def affected_services(self, old: Obj | None, new: Obj | None) -> Iterable[str]:
         """Return the keys of the Services whose endpoints a pod's change may affect (GetServicesToUpdate).
 
         If no Service in the namespace has a selector this costs next to nothing: it runs for every change of every pod.
@@ -90,20 +90,22 @@ class Selectors:
         selectors = self._by_namespace.get(namespace)
         if selectors is None or old is new:
             return ()
-        was = _appearance(old) if old is not None else None
-        is_now = _appearance(new) if new is not None else None
+        was = _endpoint_properties(old) if old is not None else None
+        is_now = _endpoint_properties(new) if new is not None else None
         if was is None and is_now is None:
             return ()
         before = labels_of(old) if was is not None and old is not None else {}
         after = labels_of(new) if is_now is not None and new is not None else {}
         if before == after:
-            return [f"{namespace}/{name}" for name in _selecting(selectors, after)] if was != is_now else ()
-        left, joined = set(_selecting(selectors, before)), set(_selecting(selectors, after))
+            return [f"{namespace}/{name}" for name in _services_selecting(selectors, after)] if was != is_now else ()
+        left, joined = set(_services_selecting(selectors, before)), set(_services_selecting(selectors, after))
         names = left | joined if was != is_now else left ^ joined
         return [f"{namespace}/{name}" for name in names]
 
 
-def _selecting(selectors: Mapping[Pair, Mapping[str, AbstractSet[Pair]]], labels: Mapping[str, str]) -> Iterator[str]:
+def _services_selecting(
+    selectors: Mapping[Label, Mapping[str, AbstractSet[Label]]], labels: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the names of the Services that select labels."""
     pairs = labels.items()
     for pair in pairs:
@@ -112,7 +114,7 @@ def _selecting(selectors: Mapping[Pair, Mapping[str, AbstractSet[Pair]]], labels
                 yield name
 
 
-def _appearance(pod: Obj) -> object:
+def _endpoint_properties(pod: Obj) -> object:
     """Return the properties of a pod that its endpoints depend on, or None if it is in none (podEndpointsChanged)."""
     if not has_address(pod):
         return None
@@ -163,13 +165,13 @@ def ports_of(pod: Obj, service: Obj) -> tuple[Port, ...]:
     ports = []
     for port in service["spec"].get("ports") or ():
         target, protocol = port.get("targetPort") or port["port"], port.get("protocol") or "TCP"
-        number = _named(pod, target, protocol) if isinstance(target, str) else int(target)
+        number = _named_port(pod, target, protocol) if isinstance(target, str) else int(target)
         if number is not None:
             ports.append(Port(port.get("name") or "", number, protocol, port.get("appProtocol") or ""))
     return tuple(ports)
 
 
-def _named(pod: Obj, name: str, protocol: str) -> int | None:
+def _named_port(pod: Obj, name: str, protocol: str) -> int | None:
     """Return the number of a port that a container or a sidecar declares by name."""
     spec = pod["spec"]
     sidecars = (c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always")
@@ -186,7 +188,7 @@ def _named(pod: Obj, name: str, protocol: str) -> int | None:
 class TriggerTimes:
     """The last Ready transitions of the pods behind each Service, as of its last sync: a view of Services.
 
-    CHANGED_AT is the earliest of the transitions since then; for a Service not synced before it is the Service's
+    The trigger time is the earliest of the transitions since then; for a Service not synced before it is the Service's
     creation time (endpointslice/util TriggerTimeTracker). Times are strings of one format, which sort as times do.
     """
 
@@ -200,14 +202,14 @@ class TriggerTimes:
             self._transitions.pop(old["metadata"]["uid"], None)
 
     def record(self, service: Obj, pods: Iterable[Obj]) -> str:
-        """Record the pods' transitions and return the time for CHANGED_AT, or "" if there is no new transition."""
+        """Record the pods' transitions and return the trigger time, or "" if there is no new transition."""
         meta = service["metadata"]
         before = self._transitions.get(meta["uid"])
-        now = self._transitions[meta["uid"]] = {name_of(pod): time for pod in pods if (time := _changed_at(pod))}
+        now = self._transitions[meta["uid"]] = {name_of(pod): time for pod in pods if (time := _transition_time(pod))}
         if before is None:
             return str(meta.get("creationTimestamp") or "")
         return min((time for name, time in now.items() if time > before.get(name, "")), default="")
 
 
-def _changed_at(pod: Obj) -> str:
+def _transition_time(pod: Obj) -> str:
     return (condition_of(pod, "Ready") or {}).get("lastTransitionTime") or ""

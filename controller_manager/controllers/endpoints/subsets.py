@@ -7,10 +7,10 @@ from math import ceil
 
 from apiserver.api.meta import Obj, labels_of
 from controller_manager.controllers.endpoints.services import (
-    CHANGED_AT,
-    HEADLESS,
+    HEADLESS_LABEL,
     IPV4,
     IPV6,
+    TRIGGER_TIME_ANNOTATION,
     Port,
     addresses_of,
     has_address,
@@ -21,10 +21,10 @@ from controller_manager.controllers.endpoints.services import (
 )
 from controller_manager.reconcile.pods import is_ready
 
-CAPACITY = 1000
+MAX_CAPACITY = 1000
 """How many addresses one Endpoints object holds at most (maxCapacity)."""
-OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
-MANAGED_BY, CONTROLLER = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
+OVER_CAPACITY_ANNOTATION = "endpoints.kubernetes.io/over-capacity"
+MANAGED_BY_LABEL, CONTROLLER = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Host:
 
 def subsets_of(service: Obj, pods: Iterable[Obj]) -> list[Obj]:
     """Return all subsets of a Service (syncService)."""
-    return packed(host for pod in pods if (host := _host(service, pod)) is not None)
+    return repack(host for pod in pods if (host := _host(service, pod)) is not None)
 
 
-def packed(hosts: Iterable[Host]) -> list[Obj]:
+def repack(hosts: Iterable[Host]) -> list[Obj]:
     """Return subsets that group the ports with the same addresses (endpoints.RepackSubsets).
 
     Upstream sorts ports and subsets by hashes of how Go prints them; here they are sorted by name and number.
@@ -122,19 +122,19 @@ def _count(subsets: Iterable[Obj], field: str) -> int:
 
 def is_over_capacity(subsets: Sequence[Obj]) -> bool:
     """Return whether there are more addresses than Endpoints may hold."""
-    return _count(subsets, "addresses") + _count(subsets, "notReadyAddresses") > CAPACITY
+    return _count(subsets, "addresses") + _count(subsets, "notReadyAddresses") > MAX_CAPACITY
 
 
-def truncated(subsets: Sequence[Obj]) -> list[Obj]:
-    """Return the subsets cut to CAPACITY addresses: ready ones first, each subset its share (truncateEndpoints)."""
+def truncate(subsets: Sequence[Obj]) -> list[Obj]:
+    """Return the subsets cut to MAX_CAPACITY addresses: ready ones first, each subset its share (truncateEndpoints)."""
     ready, unready = _count(subsets, "addresses"), _count(subsets, "notReadyAddresses")
-    if ready > CAPACITY:
+    if ready > MAX_CAPACITY:
         bare = [{name: value for name, value in s.items() if name != "notReadyAddresses"} for s in subsets]
-        return _cut(bare, "addresses", total=ready, room=CAPACITY)
-    return _cut(subsets, "notReadyAddresses", total=unready, room=CAPACITY - ready)
+        return _truncate_field(bare, "addresses", total=ready, room=MAX_CAPACITY)
+    return _truncate_field(subsets, "notReadyAddresses", total=unready, room=MAX_CAPACITY - ready)
 
 
-def _cut(subsets: Iterable[Obj], field: str, *, total: int, room: int) -> list[Obj]:
+def _truncate_field(subsets: Iterable[Obj], field: str, *, total: int, room: int) -> list[Obj]:
     """Keep so many of the addresses in a field, a share of each subset's, rounded up while there is room."""
     left, cut = room, []
     for subset in subsets:
@@ -159,28 +159,32 @@ def endpoints_of(service: Obj, subsets: Sequence[Obj], old: Obj | None, *, chang
         changed_at: when the change that affected them happened, "" if there was none.
     """
     over = is_over_capacity(subsets)
-    subsets = truncated(subsets) if over else subsets
+    subsets = truncate(subsets) if over else subsets
     before = (old or {}).get("metadata") or {}
     annotations = before.get("annotations") or {}
-    is_same = old is not None and (old.get("subsets") or []) == subsets and _fits(service, labels_of(old))
-    if is_same and (OVER_CAPACITY in annotations) == over:
+    is_same = old is not None and (old.get("subsets") or []) == subsets and _has_labels_of(service, labels_of(old))
+    if is_same and (OVER_CAPACITY_ANNOTATION in annotations) == over:
         return None
-    added = {CHANGED_AT: changed_at} if changed_at else {}
-    added |= {OVER_CAPACITY: "truncated"} if over else {}
-    kept = {name: text for name, text in annotations.items() if name not in (CHANGED_AT, OVER_CAPACITY)}
+    added = {TRIGGER_TIME_ANNOTATION: changed_at} if changed_at else {}
+    added |= {OVER_CAPACITY_ANNOTATION: "truncated"} if over else {}
+    kept = {
+        name: text
+        for name, text in annotations.items()
+        if name not in (TRIGGER_TIME_ANNOTATION, OVER_CAPACITY_ANNOTATION)
+    }
     meta = {"name": service["metadata"]["name"], "namespace": service["metadata"]["namespace"]} | before
     meta |= {"labels": _labels(service), "annotations": kept | added}
     return (old or {"apiVersion": "v1", "kind": "Endpoints"}) | {"metadata": meta, "subsets": list(subsets)}
 
 
 def _labels(service: Obj) -> Mapping[str, str]:
-    labels = {name: value for name, value in labels_of(service).items() if name != HEADLESS}
-    return labels | ({HEADLESS: ""} if is_headless(service) else {}) | {MANAGED_BY: CONTROLLER}
+    labels = {name: value for name, value in labels_of(service).items() if name != HEADLESS_LABEL}
+    return labels | ({HEADLESS_LABEL: ""} if is_headless(service) else {}) | {MANAGED_BY_LABEL: CONTROLLER}
 
 
-def _fits(service: Obj, labels: Mapping[str, str]) -> bool:
+def _has_labels_of(service: Obj, labels: Mapping[str, str]) -> bool:
     """Return whether the labels are the Service's plus those that the controller adds (labelsCorrectForEndpoints)."""
-    added = (HEADLESS, MANAGED_BY)
+    added = (HEADLESS_LABEL, MANAGED_BY_LABEL)
     ours = {name: value for name, value in labels.items() if name not in added}
     theirs = {name: value for name, value in labels_of(service).items() if name not in added}
-    return labels.get(MANAGED_BY) == CONTROLLER and ours == theirs
+    return labels.get(MANAGED_BY_LABEL) == CONTROLLER and ours == theirs

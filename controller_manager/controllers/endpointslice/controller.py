@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of
 from apiserver.api.nodes import ZONE
-from controller_manager.controllers.endpoints.selected_pods import PACE, SELECTORS, pod_changed, selected_pods
-from controller_manager.controllers.endpoints.services import Selectors, TriggerTimes, selector_of
-from controller_manager.controllers.endpointslice.filling import MANAGED_BY, Changes
-from controller_manager.controllers.endpointslice.slices import CONTROLLER, Backing, changes_of, stamped
+from controller_manager.controllers.endpoints.selected_pods import MIN_INTERVAL, SELECTORS, pod_changed, selected_pods
+from controller_manager.controllers.endpoints.services import ServiceSelectors, TriggerTimes, selector_of
+from controller_manager.controllers.endpointslice.filling import MANAGED_BY_LABEL, SliceChanges
+from controller_manager.controllers.endpointslice.slices import (
+    CONTROLLER,
+    ServiceBackends,
+    slice_changes,
+    with_trigger_time,
+)
 from controller_manager.controllers.endpointslice.writes import slice_changed, slices_of, write_slices
 from controller_manager.reconcile.contract import (
     WARNING,
@@ -28,16 +33,16 @@ from controller_manager.reconcile.controller_ref import is_deleting, owner_refer
 from controller_manager.reconcile.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
 from controller_manager.reconcile.metric_defs import Meter, Reading
 
-TIMES = "endpointslice-trigger-times"
+TRIGGER_TIMES = "endpointslice-trigger-times"
 """The name of the view TriggerTimes."""
-SLICES = slices_of(CONTROLLER)
+SLICES_BY_SERVICE = slices_of(CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
     """A Service, its pods, and the existing slices."""
 
-    backing: Backing
+    backing: ServiceBackends
     slices: Sequence[Obj]
     times: TriggerTimes
 
@@ -51,13 +56,13 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     if service is None or not selector_of(service):
         return None
     pods = selected_pods(listers, service)
-    backing = Backing(service, owner_reference(SERVICE, service), pods, _zones(listers, pods))
+    backing = ServiceBackends(service, owner_reference(SERVICE, service), pods, _zones(listers, pods))
     slices = [
         endpoint_slice
-        for endpoint_slice in listers[ENDPOINT_SLICE].by(SLICES.name, key)
+        for endpoint_slice in listers[ENDPOINT_SLICE].by(SLICES_BY_SERVICE.name, key)
         if not is_deleting(endpoint_slice)
     ]
-    return Observed(backing, slices, listers.view(TIMES))
+    return Observed(backing, slices, listers.view(TRIGGER_TIMES))
 
 
 def _zones(listers: Listers, pods: Iterable[Obj]) -> Mapping[str, str]:
@@ -89,7 +94,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
         raise
 
 
-def _check_nodes(backing: Backing) -> None:
+def _check_nodes(backing: ServiceBackends) -> None:
     """Raise an error if pods are on nodes that do not exist, so that the Service is retried."""
     problems = [
         f"skipping Pod {name_of(pod)} for Service {key_of(backing.service)}: "
@@ -102,30 +107,37 @@ def _check_nodes(backing: Backing) -> None:
 
 def _write(observed: Observed, changed_at: str) -> Plan:
     """Write the changed slices; create none for a Service that is being deleted (finalize)."""
-    service, changes = observed.backing.service, changes_of(observed.backing, observed.slices)
+    service, changes = observed.backing.service, slice_changes(observed.backing, observed.slices)
     creates = (
-        [] if is_deleting(service) else [stamped(endpoint_slice, changed_at) for endpoint_slice in changes.creates]
+        []
+        if is_deleting(service)
+        else [with_trigger_time(endpoint_slice, changed_at) for endpoint_slice in changes.creates]
     )
-    updates = [stamped(endpoint_slice, changed_at) for endpoint_slice in changes.updates]
-    yield from write_slices(Changes(creates, updates, changes.deletes), f"Service {key_of(service)}")
+    updates = [with_trigger_time(endpoint_slice, changed_at) for endpoint_slice in changes.updates]
+    yield from write_slices(SliceChanges(creates, updates, changes.deletes), f"Service {key_of(service)}")
 
 
 def _slices(listers: Listers) -> Iterable[Reading]:
     return (
         Reading(
-            sum(labels_of(endpoint_slice).get(MANAGED_BY) == CONTROLLER for endpoint_slice in listers[ENDPOINT_SLICE])
+            sum(
+                labels_of(endpoint_slice).get(MANAGED_BY_LABEL) == CONTROLLER
+                for endpoint_slice in listers[ENDPOINT_SLICE]
+            )
         ),
     )
 
 
-NUMBER = Gauge(Meter("endpoint_slice_controller_num_endpoint_slices", "Slices that this controller manages."), _slices)
+NUMBER_OF_SLICES = Gauge(
+    Meter("endpoint_slice_controller_num_endpoint_slices", "Slices that this controller manages."), _slices
+)
 
 SPEC = Spec(
     name="endpointslice",
     watches=(
         Watch(SERVICE, enqueue_self),
         Watch(POD, pod_changed),
-        Watch(ENDPOINT_SLICE, slice_changed(SLICES)),
+        Watch(ENDPOINT_SLICE, slice_changed(SLICES_BY_SERVICE)),
         Watch(NODE),
     ),
     observe=observe,
@@ -133,10 +145,10 @@ SPEC = Spec(
     source="endpoint-slice-controller",
     flag="service-endpoint",
     retries=15,
-    min_interval=PACE,
-    indexes=(SLICES,),
-    views={SELECTORS: Selectors, TIMES: TriggerTimes},
-    feeds={SELECTORS: (SERVICE,), TIMES: (SERVICE,)},
+    min_interval=MIN_INTERVAL,
+    indexes=(SLICES_BY_SERVICE,),
+    views={SELECTORS: ServiceSelectors, TRIGGER_TIMES: TriggerTimes},
+    feeds={SELECTORS: (SERVICE,), TRIGGER_TIMES: (SERVICE,)},
     queue="endpoint_slice",
-    gauges=(NUMBER,),
+    gauges=(NUMBER_OF_SLICES,),
 )

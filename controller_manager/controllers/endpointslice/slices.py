@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
 from controller_manager.controllers.endpoints.services import (
-    CHANGED_AT,
-    HEADLESS,
+    HEADLESS_LABEL,
+    TRIGGER_TIME_ANNOTATION,
     Port,
     addresses_of,
     families_of,
@@ -21,27 +21,30 @@ from controller_manager.controllers.endpoints.services import (
     reference_to,
 )
 from controller_manager.controllers.endpointslice.filling import (
-    MANAGED_BY,
-    RESERVED,
-    SERVICE_NAME,
-    Changes,
+    MANAGED_BY_LABEL,
+    RESERVED_LABELS,
+    SERVICE_NAME_LABEL,
     EndpointKey,
-    filled,
-    is_owned,
+    SliceChanges,
+    is_owned_by,
     ports_in,
-    reused,
+    reconcile_slices,
+    reuse_deleted,
     slice_port,
 )
 from controller_manager.reconcile.pods import generate_name, is_ready
 
 CONTROLLER = "endpointslice-controller.k8s.io"
 
-_MODES = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
-_CLOSE, _ON_NODE = ("PreferClose", "PreferSameZone", "PreferSameNode"), "PreferSameNode"
+_TOPOLOGY_ANNOTATIONS = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
+_SAME_ZONE_DISTRIBUTIONS, _SAME_NODE_DISTRIBUTION = (
+    ("PreferClose", "PreferSameZone", "PreferSameNode"),
+    "PreferSameNode",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Backing:
+class ServiceBackends:
     """A Service and the pods behind it.
 
     Attributes:
@@ -63,14 +66,14 @@ class Backing:
         return [pod for pod in self.pods if has_address(pod) and pod["spec"].get("nodeName", "") not in self.zones]
 
 
-def changes_of(backing: Backing, slices: Iterable[Obj]) -> Changes:
+def slice_changes(backing: ServiceBackends, slices: Iterable[Obj]) -> SliceChanges:
     """Return the changes after which the slices match the pods behind a Service (Reconcile).
 
     Args:
         backing: the Service and its pods.
         slices: the slices that this controller manages, except those being deleted.
     """
-    families, changes = families_of(backing.service), Changes()
+    families, changes = families_of(backing.service), SliceChanges()
     by_family: dict[str, list[Obj]] = {family: [] for family in families}
     for endpoint_slice in slices:
         by_family.get(endpoint_slice["addressType"], changes.deletes).append(endpoint_slice)
@@ -79,25 +82,27 @@ def changes_of(backing: Backing, slices: Iterable[Obj]) -> Changes:
     return changes
 
 
-def _family_changes(backing: Backing, family: str, slices: Sequence[Obj]) -> Changes:
+def _family_changes(backing: ServiceBackends, family: str, slices: Sequence[Obj]) -> SliceChanges:
     """Return the changes for one address family (reconcileByAddressType)."""
-    uid, changes = backing.service["metadata"]["uid"], Changes()
+    uid, changes = backing.service["metadata"]["uid"], SliceChanges()
     by_ports: dict[frozenset[Port], list[Obj]] = {}
     for endpoint_slice in slices:
-        if is_owned(endpoint_slice, uid):
+        if is_owned_by(endpoint_slice, uid):
             by_ports.setdefault(ports_in(endpoint_slice), []).append(endpoint_slice)
         else:
             changes.deletes.append(endpoint_slice)
-    for ports, group in _groups(backing, family).items():
-        changes.extend(filled(blank_slice(backing, family, group.ports), by_ports.pop(ports, ()), group.endpoints))
+    for ports, group in _endpoint_groups(backing, family).items():
+        changes.extend(
+            reconcile_slices(blank_slice(backing, family, group.ports), by_ports.pop(ports, ()), group.endpoints)
+        )
     for unwanted in by_ports.values():
         changes.deletes.extend(unwanted)
     if len(changes.deletes) == len(slices) and not changes.creates:
         _keep_placeholder(blank_slice(backing, family, ()), changes)
-    return reused(changes, uid)
+    return reuse_deleted(changes, uid)
 
 
-def _keep_placeholder(blank: Obj, changes: Changes) -> None:
+def _keep_placeholder(blank: Obj, changes: SliceChanges) -> None:
     """Keep or create one empty slice if there would be none."""
     if len(changes.deletes) == 1:
         (left,) = changes.deletes
@@ -107,7 +112,7 @@ def _keep_placeholder(blank: Obj, changes: Changes) -> None:
     changes.creates.append(blank)
 
 
-def blank_slice(backing: Backing, family: str, ports: Sequence[Port]) -> Obj:
+def blank_slice(backing: ServiceBackends, family: str, ports: Sequence[Port]) -> Obj:
     """Return a new slice without endpoints, named by the server after the Service (newEndpointSlice)."""
     service = backing.service
     name = name_of(service)
@@ -128,16 +133,18 @@ def blank_slice(backing: Backing, family: str, ports: Sequence[Port]) -> Obj:
 
 def slice_labels(service: Obj) -> dict[str, str]:
     """Return the labels of a Service's slices: its own, the Service's name and the manager (setEndpointSliceLabels)."""
-    labels = {name: value for name, value in labels_of(service).items() if name not in RESERVED}
-    labels |= {HEADLESS: ""} if is_headless(service) else {}
-    return labels | {SERVICE_NAME: name_of(service), MANAGED_BY: CONTROLLER}
+    labels = {name: value for name, value in labels_of(service).items() if name not in RESERVED_LABELS}
+    labels |= {HEADLESS_LABEL: ""} if is_headless(service) else {}
+    return labels | {SERVICE_NAME_LABEL: name_of(service), MANAGED_BY_LABEL: CONTROLLER}
 
 
-def stamped(endpoint_slice: Obj, changed_at: str) -> Obj:
+def with_trigger_time(endpoint_slice: Obj, changed_at: str) -> Obj:
     """Return a slice with this trigger time as annotation, or without it if it is "" (addTriggerTimeAnnotation)."""
     meta = endpoint_slice["metadata"]
-    annotations = {name: text for name, text in (meta.get("annotations") or {}).items() if name != CHANGED_AT}
-    annotations |= {CHANGED_AT: changed_at} if changed_at else {}
+    annotations = {
+        name: text for name, text in (meta.get("annotations") or {}).items() if name != TRIGGER_TIME_ANNOTATION
+    }
+    annotations |= {TRIGGER_TIME_ANNOTATION: changed_at} if changed_at else {}
     rest = {name: value for name, value in meta.items() if name != "annotations"}
     return endpoint_slice | {"metadata": rest | ({"annotations": annotations} if annotations else {})}
 
@@ -146,16 +153,16 @@ def stamped(endpoint_slice: Obj, changed_at: str) -> Obj:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _EndpointGroup:
     """Endpoints with the same ports."""
 
     ports: Sequence[Port]
     endpoints: dict[EndpointKey, Obj] = field(default_factory=dict)
 
 
-def _groups(backing: Backing, family: str) -> dict[frozenset[Port], _Group]:
+def _endpoint_groups(backing: ServiceBackends, family: str) -> dict[frozenset[Port], _EndpointGroup]:
     """Return the endpoints of a family by ports; a set of ports is included even if no pod has such an address."""
-    service, groups = backing.service, dict[frozenset[Port], _Group]()
+    service, groups = backing.service, dict[frozenset[Port], _EndpointGroup]()
     options = _EndpointOptions.of(service)
     for pod in backing.pods:
         if not has_address(pod):
@@ -164,10 +171,10 @@ def _groups(backing: Backing, family: str) -> dict[frozenset[Port], _Group]:
         key = frozenset(ports)
         group = groups.get(key)
         if group is None:
-            group = groups[key] = _Group(ports)
+            group = groups[key] = _EndpointGroup(ports)
         zone = backing.zones.get(pod["spec"].get("nodeName", ""))
         addresses = addresses_of(pod, family)
-        if addresses and (zone is not None or options.publishes):
+        if addresses and (zone is not None or options.publish_not_ready):
             hostname, meta = hostname_of(pod, service), pod["metadata"]
             endpoint_key = EndpointKey(tuple(sorted(addresses)), hostname, meta["namespace"], meta["name"])
             group.endpoints[endpoint_key] = options.endpoint(pod, addresses, hostname=hostname, zone=zone or "")
@@ -183,7 +190,7 @@ class _EndpointOptions:
         hints_zone, hints_node: ready endpoints have hints for their own zone, their own node.
     """
 
-    publishes: bool
+    publish_not_ready: bool
     hints_zone: bool
     hints_node: bool
 
@@ -191,14 +198,18 @@ class _EndpointOptions:
     def of(cls, service: Obj) -> "_EndpointOptions":
         """Return the settings in the Service's spec."""
         spec, annotations = service["spec"], annotations_of(service)
-        mode = next((annotations[name] for name in _MODES if name in annotations), "")
+        mode = next((annotations[name] for name in _TOPOLOGY_ANNOTATIONS if name in annotations), "")
         distribution = "" if mode in ("Auto", "auto") else spec.get("trafficDistribution") or ""
-        return cls(bool(spec.get("publishNotReadyAddresses")), distribution in _CLOSE, distribution == _ON_NODE)
+        return cls(
+            bool(spec.get("publishNotReadyAddresses")),
+            distribution in _SAME_ZONE_DISTRIBUTIONS,
+            distribution == _SAME_NODE_DISTRIBUTION,
+        )
 
     def endpoint(self, pod: Obj, addresses: Sequence[str], *, hostname: str, zone: str) -> Obj:
         """Return the endpoint for a pod (podToEndpoint)."""
         serving, terminating = is_ready(pod), bool(pod["metadata"].get("deletionTimestamp"))
-        ready = self.publishes or (serving and not terminating)
+        ready = self.publish_not_ready or (serving and not terminating)
         endpoint: Obj = {
             "addresses": list(addresses),
             "conditions": {"ready": ready, "serving": serving, "terminating": terminating},

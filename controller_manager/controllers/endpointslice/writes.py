@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, namespace_of
-from controller_manager.controllers.endpointslice.filling import MANAGED_BY, SERVICE_NAME, Changes
+from controller_manager.controllers.endpointslice.filling import MANAGED_BY_LABEL, SERVICE_NAME_LABEL, SliceChanges
 from controller_manager.reconcile.contract import (
     Batch,
     Change,
@@ -21,7 +21,7 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.kinds import ENDPOINT_SLICE
 
-AFTER_SLICE = 1.0
+SLICE_CHANGE_DELAY = 1.0
 """Seconds after which a Service is synced when one of its slices has changed (endpointSliceChangeMinSyncDelay)."""
 
 
@@ -30,8 +30,10 @@ def slices_of(controller: str) -> Index:
 
     def values(endpoint_slice: Obj) -> Iterable[str]:
         labels = labels_of(endpoint_slice)
-        name = labels.get(SERVICE_NAME)
-        return (f"{namespace_of(endpoint_slice)}/{name}",) if name and labels.get(MANAGED_BY) == controller else ()
+        name = labels.get(SERVICE_NAME_LABEL)
+        return (
+            (f"{namespace_of(endpoint_slice)}/{name}",) if name and labels.get(MANAGED_BY_LABEL) == controller else ()
+        )
 
     return Index(ENDPOINT_SLICE, controller, values)
 
@@ -43,12 +45,12 @@ def slice_changed(index: Index) -> Trigger:
         if change.old is not change.new:
             states = [state for state in (change.old, change.new) if state is not None]
             for key in {key for state in states for key in index.values(state)}:
-                yield Delayed(key, AFTER_SLICE)
+                yield Delayed(key, SLICE_CHANGE_DELAY)
 
     return trigger
 
 
-def write_slices(changes: Changes, about: str) -> Plan:
+def write_slices(changes: SliceChanges, about: str) -> Plan:
     """Create, update and delete slices, in this order.
 
     Args:
@@ -58,15 +60,15 @@ def write_slices(changes: Changes, about: str) -> Plan:
     Raises:
         ApiError: the first refusal; a slice that is gone already counts as deleted.
     """
-    yield from _all(
+    yield from _succeed(
         [Create(ENDPOINT_SLICE, endpoint_slice) for endpoint_slice in changes.creates],
         f"create EndpointSlice for {about}",
     )
-    yield from _all(
+    yield from _succeed(
         [Update(ENDPOINT_SLICE, endpoint_slice) for endpoint_slice in changes.updates],
         f"update EndpointSlice for {about}",
     )
-    yield from _all(
+    yield from _succeed(
         [_deletion(endpoint_slice) for endpoint_slice in changes.deletes], f"delete EndpointSlice for {about}"
     )
 
@@ -75,7 +77,7 @@ def _deletion(endpoint_slice: Obj) -> Delete:
     return Delete(ENDPOINT_SLICE, key_of(endpoint_slice), uid=endpoint_slice["metadata"]["uid"])
 
 
-def _all(requests: Sequence[Request], attempt: str) -> Plan:
+def _succeed(requests: Sequence[Request], attempt: str) -> Plan:
     answers = (yield Batch(requests)) if requests else ()
     for request, answer in zip(requests, answers, strict=True):
         if isinstance(answer, ApiError) and not (isinstance(request, Delete) and answer.code == 404):

@@ -14,33 +14,33 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import namespace_of
 from controller_manager.controllers.garbagecollector.dependents import (
     GRAPH,
-    Judged,
-    Verdict,
-    by_name,
+    ClassifiedReference,
+    OwnerState,
+    classify,
+    dependents_by_identity,
     dependents_of,
     graph_of,
     is_blocked_by,
     is_elsewhere,
     item_at,
-    judge,
-    verdict_on,
+    state_of,
     waits_for,
 )
 from controller_manager.controllers.garbagecollector.graph import (
-    FOREGROUND,
-    ORPHAN,
-    UID,
+    FOREGROUND_FINALIZER,
+    ORPHAN_FINALIZER,
+    UID_PREFIX,
     Graph,
-    awaited_work,
     identity_of,
     item_of,
+    waiting_finalizer,
 )
 from controller_manager.controllers.garbagecollector.patches import (
-    owners_all_unblocked,
-    owners_deleted,
-    owners_kept,
-    owners_unblocked,
+    owners_deletion_merge_patch,
+    owners_deletion_patch,
     propagation_of,
+    unblocking_merge_patch,
+    unblocking_patch,
 )
 from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
@@ -61,12 +61,12 @@ from controller_manager.reconcile.contract import (
 from controller_manager.reconcile.deletion import Item, Patches, delete, look_up, patch, take_finalizer
 from controller_manager.reconcile.kinds import EVERYTHING
 
-AT_ONCE = 100
+ORPHAN_BATCH = 100
 """How many dependents are orphaned at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class OwnedItem:
     """An item with at least one owner that is not solid.
 
     Attributes:
@@ -76,13 +76,13 @@ class Judging:
     """
 
     item: Item
-    owners: tuple[Judged, ...]
+    owners: tuple[ClassifiedReference, ...]
     has_dependents: bool
     in_circle: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Orphaning:
+class OrphaningOwner:
     """A deleted item that orphans its dependents."""
 
     item: Item
@@ -90,14 +90,14 @@ class Orphaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Finishing:
+class FinishedOwner:
     """A deleted item whose dependents are gone, or do not block it."""
 
     item: Item
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class UnconfirmedOwner:
     """An owner that the server has to confirm.
 
     Attributes:
@@ -105,27 +105,27 @@ class Doubt:
         is_elsewhere: True if it is known in another namespace than theirs.
     """
 
-    judged: Judged
+    reference: ClassifiedReference
     items: tuple[Item, ...]
     is_elsewhere: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Confirming:
+class Confirmation:
     """An owner with dependents that was not seen, or not with the identity that they give.
 
     Attributes:
-        doubts: one for each identity in the references.
-        wake: dependents that have to be checked.
-        again: True if a reference names a kind that is not served yet.
+        owners: one for each identity in the references.
+        enqueue: dependents that have to be checked.
+        requeue: True if a reference names a kind that is not served yet.
     """
 
-    doubts: tuple[Doubt, ...]
-    wake: tuple[Item, ...]
-    again: bool
+    owners: tuple[UnconfirmedOwner, ...]
+    enqueue: tuple[Item, ...]
+    requeue: bool
 
 
-Observed = Judging | Orphaning | Finishing | Confirming
+Observed = OwnedItem | OrphaningOwner | FinishedOwner | Confirmation
 
 
 # -- observe -----------------------------------------------------------------------------------------------------------
@@ -139,8 +139,8 @@ def _marked_keys(listers: Listers, _: Change) -> Iterable[Key]:
 
 def observe(listers: Listers, key: Key) -> Observed | None:
     """Return the facts needed to act on an item or an unseen owner, or None if there is nothing to do."""
-    if key.startswith(UID):
-        return _observe_owner(listers, key.removeprefix(UID))
+    if key.startswith(UID_PREFIX):
+        return _observe_owner(listers, key.removeprefix(UID_PREFIX))
     item = item_at(listers, key)
     if item is None:
         return None
@@ -150,53 +150,61 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 
 
 def _observe_deleted(listers: Listers, item: Item) -> Observed | None:
-    finalizer, uid = awaited_work(item.meta), item.meta["uid"]
-    if finalizer == ORPHAN:
-        return Orphaning(item, tuple(dependents_of(listers, uid)))
-    if finalizer == FOREGROUND and not any(
-        _has_to_go(listers, dependent, uid) for dependent in dependents_of(listers, uid)
+    finalizer, uid = waiting_finalizer(item.meta), item.meta["uid"]
+    if finalizer == ORPHAN_FINALIZER:
+        return OrphaningOwner(item, tuple(dependents_of(listers, uid)))
+    if finalizer == FOREGROUND_FINALIZER and not any(
+        _blocks_deletion(listers, dependent, uid) for dependent in dependents_of(listers, uid)
     ):
-        return Finishing(item)
+        return FinishedOwner(item)
     return None
 
 
-def _has_to_go(listers: Listers, dependent: Item, uid: str) -> bool:
+def _blocks_deletion(listers: Listers, dependent: Item, uid: str) -> bool:
     """Return whether an owner has to wait for a dependent: not for one that itself waits for the owner.
 
     Upstream lets objects that were deleted one by one, each in the foreground, wait for each other for ever.
     """
     return is_blocked_by(dependent, uid) and not (
-        awaited_work(dependent.meta) == FOREGROUND and waits_for(listers, dependent, uid)
+        waiting_finalizer(dependent.meta) == FOREGROUND_FINALIZER and waits_for(listers, dependent, uid)
     )
 
 
 def _observe_owned(listers: Listers, item: Item) -> Observed | None:
     namespace, uid = namespace_of(item.obj), item.meta["uid"]
     references = item.meta.get("ownerReferences") or ()
-    owners = tuple(judge(listers, owner["uid"], identity_of(owner, namespace)) for owner in references)
-    verdicts = {judged.verdict for judged in owners}
-    if verdicts <= {Verdict.SOLID} or Verdict.INVALID in verdicts:
+    owners = tuple(classify(listers, owner["uid"], identity_of(owner, namespace)) for owner in references)
+    states = {reference.state for reference in owners}
+    if states <= {OwnerState.SOLID} or OwnerState.INVALID in states:
         return None
-    in_circle = any(awaited_work(dependent.meta) == FOREGROUND for dependent in dependents_of(listers, uid))
-    return Judging(item, owners, has_dependents=uid in graph_of(listers).owners, in_circle=in_circle)
+    in_circle = any(
+        waiting_finalizer(dependent.meta) == FOREGROUND_FINALIZER for dependent in dependents_of(listers, uid)
+    )
+    return OwnedItem(item, owners, has_dependents=uid in graph_of(listers).owners, in_circle=in_circle)
 
 
 def _observe_owner(listers: Listers, uid: str) -> Observed | None:
-    doubts: list[Doubt] = []
-    wake: list[Item] = []
+    unconfirmed: list[UnconfirmedOwner] = []
+    to_check: list[Item] = []
     requeue = False
-    for named, items in by_name(listers, uid).items():
-        judged = judge(listers, uid, named)
-        if judged.owner_object is not None:
-            graph_of(listers).record_owner(judged.kind, judged.owner_object)
-        match judged.verdict:
-            case Verdict.DANGLING | Verdict.WAITING:
-                wake += items
-            case Verdict.UNSEEN:
-                doubts.append(Doubt(judged, tuple(items), is_elsewhere=is_elsewhere(listers, judged)))
-            case Verdict.UNSERVED:
+    for named, items in dependents_by_identity(listers, uid).items():
+        reference = classify(listers, uid, named)
+        if reference.owner_object is not None:
+            graph_of(listers).record_owner(reference.kind, reference.owner_object)
+        match reference.state:
+            case OwnerState.DANGLING | OwnerState.WAITING:
+                to_check += items
+            case OwnerState.UNSEEN:
+                unconfirmed.append(
+                    UnconfirmedOwner(reference, tuple(items), is_elsewhere=is_elsewhere(listers, reference))
+                )
+            case OwnerState.NOT_SERVED:
                 requeue = True
-    return Confirming(tuple(doubts), tuple(wake), again=requeue) if doubts or wake or requeue else None
+    return (
+        Confirmation(tuple(unconfirmed), tuple(to_check), requeue=requeue)
+        if unconfirmed or to_check or requeue
+        else None
+    )
 
 
 # -- reconcile ---------------------------------------------------------------------------------------------------------
@@ -205,34 +213,34 @@ def _observe_owner(listers: Listers, uid: str) -> Observed | None:
 def reconcile(observed: Observed, _: float) -> Plan:
     """Delete, release, or ask the server."""
     match observed:
-        case Judging():
-            yield from _judge_item(observed)
-        case Orphaning(item, dependents):
+        case OwnedItem():
+            yield from _sync_item(observed)
+        case OrphaningOwner(item, dependents):
             yield from _orphan(dependents, item.meta["uid"])
-            yield from take_finalizer(item, ORPHAN)
-        case Finishing(item):
-            yield from take_finalizer(item, FOREGROUND)
-        case Confirming():
-            yield from _confirm(observed)
+            yield from take_finalizer(item, ORPHAN_FINALIZER)
+        case FinishedOwner(item):
+            yield from take_finalizer(item, FOREGROUND_FINALIZER)
+        case Confirmation():
+            yield from _confirm_owners(observed)
 
 
-def _judge_item(judging: Judging) -> Plan:
+def _sync_item(owned: OwnedItem) -> Plan:
     """Delete an item without owners, and remove its references to owners that are gone (attemptToDeleteItem)."""
-    owners: defaultdict[Verdict, list[str]] = defaultdict(list)
-    for judged in judging.owners:
-        verdict = judged.verdict
-        if verdict is Verdict.UNSEEN:
-            verdict = yield from _ask(judged)
-        owners[verdict].append(judged.uid)
-    item, waiting = judging.item, owners[Verdict.WAITING]
-    if owners[Verdict.UNSERVED]:
+    owners: defaultdict[OwnerState, list[str]] = defaultdict(list)
+    for reference in owned.owners:
+        state = reference.state
+        if state is OwnerState.UNSEEN:
+            state = yield from _read_owner_state(reference)
+        owners[state].append(reference.uid)
+    item, waiting = owned.item, owners[OwnerState.WAITING]
+    if owners[OwnerState.NOT_SERVED]:
         yield Requeue()
-    elif owners[Verdict.SOLID]:
-        others = owners[Verdict.DANGLING] + waiting
+    elif owners[OwnerState.SOLID]:
+        others = owners[OwnerState.DANGLING] + waiting
         if others:
             yield from patch(item, _release_patches(item, others))
-    elif waiting and judging.has_dependents:
-        yield from _delete_in_foreground(item, in_circle=judging.in_circle)
+    elif waiting and owned.has_dependents:
+        yield from _delete_in_foreground(item, in_circle=owned.in_circle)
     else:
         yield from delete(item, propagation_of(item.meta))
 
@@ -240,7 +248,7 @@ def _judge_item(judging: Judging) -> Plan:
 def _delete_in_foreground(item: Item, *, in_circle: bool) -> Plan:
     """Delete in the foreground; if a dependent may be waiting for the item itself, first unblock both."""
     if in_circle:
-        freed = yield from patch(item, Patches(owners_unblocked(item.meta), owners_all_unblocked(item.meta)))
+        freed = yield from patch(item, Patches(unblocking_patch(item.meta), unblocking_merge_patch(item.meta)))
         if freed is None:
             return
         item = freed
@@ -254,8 +262,8 @@ def _orphan(dependents: Sequence[Item], uid: str) -> Plan:
         ApiError: the first refusal, after all dependents were patched.
     """
     failure: ApiError | None = None
-    for start in range(0, len(dependents), AT_ONCE):
-        chunk = dependents[start : start + AT_ONCE]
+    for start in range(0, len(dependents), ORPHAN_BATCH):
+        chunk = dependents[start : start + ORPHAN_BATCH]
         patches = [
             Patch(item.kind, item.key, _release_patches(item, [uid]).strategic, "", STRATEGIC_PATCH) for item in chunk
         ]
@@ -269,42 +277,42 @@ def _orphan(dependents: Sequence[Item], uid: str) -> Plan:
         raise failure
 
 
-def _confirm(confirming: Confirming) -> Plan:
+def _confirm_owners(confirmation: Confirmation) -> Plan:
     """Ask the server for owners that no cache has; dependents of those that do not exist have to be checked."""
-    wake, requeue = list(confirming.wake), confirming.again
-    for doubt in confirming.doubts:
-        if (yield from _ask(doubt.judged)) is not Verdict.DANGLING:
+    to_check, requeue = list(confirmation.enqueue), confirmation.requeue
+    for owner in confirmation.owners:
+        if (yield from _read_owner_state(owner.reference)) is not OwnerState.DANGLING:
             requeue = True  # it exists, and has to be seen, or its deletion would be missed
             continue
-        if doubt.is_elsewhere:
-            for item in doubt.items:
-                yield _wrong_namespace(item, doubt.judged)
-        wake += doubt.items
-    if wake:
-        yield Enqueue([item_of(item.kind, item.meta) for item in wake])
+        if owner.is_elsewhere:
+            for item in owner.items:
+                yield _wrong_namespace(item, owner.reference)
+        to_check += owner.items
+    if to_check:
+        yield Enqueue([item_of(item.kind, item.meta) for item in to_check])
     if requeue:
         yield Requeue()
 
 
-def _ask(judged: Judged) -> Generator[Action, Any, Verdict]:
+def _read_owner_state(reference: ClassifiedReference) -> Generator[Action, Any, OwnerState]:
     """Ask the server for an owner that no cache has; remember the identity if it is absent (absentOwnerCache)."""
-    assert judged.kind is not None
-    owner = yield from look_up(judged.kind, judged.identity.key, judged.uid)
+    assert reference.kind is not None
+    owner = yield from look_up(reference.kind, reference.identity.key, reference.uid)
     if owner is None:
-        judged.owner.absent.add(judged.identity)
-        return Verdict.DANGLING
-    return verdict_on(owner)
+        reference.owner.absent.add(reference.identity)
+        return OwnerState.DANGLING
+    return state_of(owner)
 
 
-def _wrong_namespace(item: Item, judged: Judged) -> RecordEvent:
+def _wrong_namespace(item: Item, reference: ClassifiedReference) -> RecordEvent:
     namespace = namespace_of(item.obj)
-    owner = judged.identity.text(judged.uid)
+    owner = reference.identity.text(reference.uid)
     message = f'ownerRef {owner} does not exist in namespace "{namespace}"'
     return RecordEvent(item.obj, "OwnerRefInvalidNamespace", message, WARNING)
 
 
 def _release_patches(item: Item, uids: Collection[str]) -> Patches:
-    return Patches(owners_deleted(item.meta, uids), owners_kept(item.meta, uids))
+    return Patches(owners_deletion_patch(item.meta, uids), owners_deletion_merge_patch(item.meta, uids))
 
 
 SPEC = Spec(

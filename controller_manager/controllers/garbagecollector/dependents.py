@@ -7,13 +7,13 @@ from enum import Enum
 
 from apiserver.api.meta import Obj, namespace_of
 from controller_manager.controllers.garbagecollector.graph import (
-    FOREGROUND,
+    FOREGROUND_FINALIZER,
     Graph,
     Identity,
     Owner,
-    awaited_work,
-    blocks,
+    blocks_owner_deletion,
     identity_of,
+    waiting_finalizer,
 )
 from controller_manager.reconcile.contract import Key, Listers
 from controller_manager.reconcile.deletion import Item
@@ -23,19 +23,19 @@ GRAPH = "ownership"
 """The name of the view Graph."""
 
 
-class Verdict(Enum):
+class OwnerState(Enum):
     """The state of an owner that a reference names (classifyReferences)."""
 
     SOLID = "it is there"
     WAITING = "it is there, and waits for its dependents' deletion"
     DANGLING = "it is not there"
     UNSEEN = "no cache has it"
-    UNSERVED = "discovery knows no such kind, as yet"
+    NOT_SERVED = "discovery knows no such kind, as yet"
     INVALID = "the object is of the cluster and the owner of a namespace: nothing is ever done about it"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ClassifiedReference:
     """A reference, and the state of the owner that it names.
 
     Attributes:
@@ -47,43 +47,43 @@ class Judged:
 
     uid: str
     identity: Identity
-    verdict: Verdict
+    state: OwnerState
     owner: Owner
     kind: Kind | None = None
     owner_object: Obj | None = None
 
 
-def judge(listers: Listers, uid: str, named: Identity) -> Judged:
+def classify(listers: Listers, uid: str, named: Identity) -> ClassifiedReference:
     """Return the state of an owner according to graph and caches (isDangling, except for what the server answers)."""
     owner = graph_of(listers).owners.get(uid) or Owner()
     kind = listers.served.named(named.api_version, named.kind)
     identity = named if kind is None or kind.namespaced else replace(named, namespace="")
     if not owner.absent.isdisjoint((identity, replace(named, namespace=""))):
-        return Judged(uid, identity, Verdict.DANGLING, owner)
+        return ClassifiedReference(uid, identity, OwnerState.DANGLING, owner)
     if kind is None:
-        return Judged(uid, identity, Verdict.UNSERVED, owner)
+        return ClassifiedReference(uid, identity, OwnerState.NOT_SERVED, owner)
     if kind.namespaced and not identity.namespace:
-        return Judged(uid, identity, Verdict.INVALID, owner)
+        return ClassifiedReference(uid, identity, OwnerState.INVALID, owner)
     cache = listers.find(str(kind))
     owner_object = cache.get(identity.key) if cache is not None else None
     if owner_object is None or owner_object["metadata"]["uid"] != uid:
-        return Judged(uid, identity, Verdict.UNSEEN, owner, kind)
-    return Judged(uid, identity, verdict_on(owner_object), owner, kind, owner_object)
+        return ClassifiedReference(uid, identity, OwnerState.UNSEEN, owner, kind)
+    return ClassifiedReference(uid, identity, state_of(owner_object), owner, kind, owner_object)
 
 
-def verdict_on(owner: Obj) -> Verdict:
-    """Return the verdict on an owner that exists."""
-    return Verdict.WAITING if awaited_work(owner["metadata"]) == FOREGROUND else Verdict.SOLID
+def state_of(owner: Obj) -> OwnerState:
+    """Return the state of an owner that exists."""
+    return OwnerState.WAITING if waiting_finalizer(owner["metadata"]) == FOREGROUND_FINALIZER else OwnerState.SOLID
 
 
-def is_elsewhere(listers: Listers, judged: Judged) -> bool:
+def is_elsewhere(listers: Listers, reference: ClassifiedReference) -> bool:
     """Return whether the owner is known in another namespace than the one that the reference implies."""
-    if judged.kind is None or not judged.kind.namespaced:
+    if reference.kind is None or not reference.kind.namespaced:
         return False
-    if judged.owner.seen is not None:
-        return judged.owner.seen.namespace != judged.identity.namespace
-    cache = listers.find(str(judged.kind)) or ()
-    return any(obj["metadata"]["uid"] == judged.uid for obj in cache)
+    if reference.owner.seen is not None:
+        return reference.owner.seen.namespace != reference.identity.namespace
+    cache = listers.find(str(reference.kind)) or ()
+    return any(obj["metadata"]["uid"] == reference.uid for obj in cache)
 
 
 def graph_of(listers: Listers) -> Graph:
@@ -109,7 +109,7 @@ def dependents_of(listers: Listers, uid: str) -> Iterator[Item]:
             yield item
 
 
-def by_name(listers: Listers, uid: str) -> Mapping[Identity, list[Item]]:
+def dependents_by_identity(listers: Listers, uid: str) -> Mapping[Identity, list[Item]]:
     """Return dependents grouped by the identity that they give the owner."""
     dependents: defaultdict[Identity, list[Item]] = defaultdict(list)
     for item in dependents_of(listers, uid):
@@ -122,7 +122,7 @@ def by_name(listers: Listers, uid: str) -> Mapping[Identity, list[Item]]:
 def is_blocked_by(dependent: Item, uid: str) -> bool:
     """Return whether an owner that is deleted in the foreground has to wait for a dependent."""
     references = dependent.meta.get("ownerReferences") or ()
-    return any(reference["uid"] == uid and blocks(reference) for reference in references)
+    return any(reference["uid"] == uid and blocks_owner_deletion(reference) for reference in references)
 
 
 def waits_for(listers: Listers, item: Item, uid: str) -> bool:
@@ -135,5 +135,5 @@ def waits_for(listers: Listers, item: Item, uid: str) -> bool:
         if waiting not in visited:
             visited.add(waiting)
             blocking = (other.meta for other in dependents_of(listers, waiting) if is_blocked_by(other, waiting))
-            pending += [meta["uid"] for meta in blocking if awaited_work(meta) == FOREGROUND]
+            pending += [meta["uid"] for meta in blocking if waiting_finalizer(meta) == FOREGROUND_FINALIZER]
     return False

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from apiserver.api.meta import Obj, group_version
 
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+ORPHAN_FINALIZER, FOREGROUND_FINALIZER = "orphan", "foregroundDeletion"
 """The finalizers with which a deleted object waits for the garbage collector (metav1.FinalizerOrphanDependents, …)."""
 
-UID = "uid/"
+UID_PREFIX = "uid/"
 """The prefix of the keys of owners not seen: "uid/<uid>"; all other keys are items: "pods/ns/name"."""
 
 
@@ -59,7 +59,7 @@ class Owner:
     waiting: bool = False
     absent: set[Identity] = field(default_factory=set)
 
-    def fits(self, reference: Obj, namespace: str) -> bool:
+    def matches(self, reference: Obj, namespace: str) -> bool:
         """Return whether the owner was seen with the identity that the reference gives."""
         seen = self.seen
         return (
@@ -107,7 +107,7 @@ class Graph:
             owner.item = item_of(kind, meta)
             owner.seen = Identity(obj["apiVersion"], obj["kind"], meta.get("namespace") or "", meta["name"])
             owner.absent.discard(owner.seen)
-            owner.waiting = awaited_work(meta) == FOREGROUND
+            owner.waiting = waiting_finalizer(meta) == FOREGROUND_FINALIZER
         return owner
 
     def _add(self, kind: object, obj: Obj) -> None:
@@ -127,7 +127,7 @@ class Graph:
             known = removed.pop(reference["uid"], None)
             if known != reference:
                 owner = self._add_reference(item, meta.get("namespace") or "", reference)
-                if known is not None and blocks(known) and not blocks(reference):
+                if known is not None and blocks_owner_deletion(known) and not blocks_owner_deletion(reference):
                     self._mark_owner(owner)
         for reference in removed.values():
             self._remove_reference(item, reference)
@@ -145,7 +145,7 @@ class Graph:
             if owner.seen is not None:
                 owner.absent.add(owner.seen)  # its deletion was seen, so that the server need not be asked
             owner.item, owner.seen, owner.waiting = "", None, False
-            self._marked[UID + meta["uid"]] = None
+            self._marked[UID_PREFIX + meta["uid"]] = None
 
     def _add_reference(self, item: str, namespace: str, reference: Obj) -> Owner:
         uid = reference["uid"]
@@ -155,8 +155,8 @@ class Graph:
         owner.dependents.add(item)
         if owner.waiting:
             self._marked[item] = None
-        elif not owner.fits(reference, namespace):
-            self._marked[UID + uid] = None
+        elif not owner.matches(reference, namespace):
+            self._marked[UID_PREFIX + uid] = None
         return owner
 
     def _remove_reference(self, item: str, reference: Obj) -> None:
@@ -178,14 +178,14 @@ class Graph:
         uid = meta["uid"]
         if uid in self.owners:
             self._update_owner(kind, obj, self.owners[uid])
-        if "deletionTimestamp" in meta and awaited_work(meta):
+        if "deletionTimestamp" in meta and waiting_finalizer(meta):
             self._marked[item_of(kind, meta)] = None
 
     def _update_owner(self, kind: object, obj: Obj, owner: Owner) -> None:
         known, waited = owner.seen, owner.waiting
         self.record_owner(kind, obj)
         if known is None:
-            self._marked[UID + obj["metadata"]["uid"]] = None  # dependents may have given it another identity
+            self._marked[UID_PREFIX + obj["metadata"]["uid"]] = None  # dependents may have given it another identity
         if owner.waiting and not waited:
             self._marked.update(dict.fromkeys(owner.dependents))
 
@@ -196,17 +196,17 @@ def item_of(kind: object, meta: Obj) -> str:
     return f"{kind}/{namespace}/{meta['name']}" if namespace else f"{kind}/{meta['name']}"
 
 
-def blocks(reference: Obj) -> bool:
+def blocks_owner_deletion(reference: Obj) -> bool:
     """Return whether the reference blocks the deletion of its owner."""
     return bool(reference.get("blockOwnerDeletion"))
 
 
-def awaited_work(meta: Obj) -> str:
+def waiting_finalizer(meta: Obj) -> str:
     """Return the finalizer with which a deleted object waits for the garbage collector, or "" if it does not wait."""
     if not meta.get("deletionTimestamp"):
         return ""
     finalizers = meta.get("finalizers") or ()
-    return next((finalizer for finalizer in (ORPHAN, FOREGROUND) if finalizer in finalizers), "")
+    return next((finalizer for finalizer in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER) if finalizer in finalizers), "")
 
 
 def _is_of_one_group(one: str, other: str) -> bool:

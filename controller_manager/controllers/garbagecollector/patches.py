@@ -7,42 +7,46 @@ merge patch that holds all references, for kinds that support no other (pkg/cont
 from collections.abc import Collection, Iterable
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, blocks
+from controller_manager.controllers.garbagecollector.graph import (
+    FOREGROUND_FINALIZER,
+    ORPHAN_FINALIZER,
+    blocks_owner_deletion,
+)
 
 
 def propagation_of(meta: Obj) -> str:
     """Return how to delete an item without owners: as its finalizers say, else in the background."""
     finalizers = meta.get("finalizers") or ()
-    if ORPHAN in finalizers:
+    if ORPHAN_FINALIZER in finalizers:
         return "Orphan"
-    return "Foreground" if FOREGROUND in finalizers else "Background"
+    return "Foreground" if FOREGROUND_FINALIZER in finalizers else "Background"
 
 
-def owners_deleted(meta: Obj, uids: Iterable[str]) -> Obj:
+def owners_deletion_patch(meta: Obj, uids: Iterable[str]) -> Obj:
     """Return the strategic merge patch that removes owner references (GenerateDeleteOwnerRefStrategicMergeBytes)."""
     gone = [{"$patch": "delete", "uid": uid} for uid in uids]
     return {"metadata": {"uid": meta["uid"], "ownerReferences": gone}}
 
 
-def owners_kept(meta: Obj, uids: Collection[str]) -> Obj:
+def owners_deletion_merge_patch(meta: Obj, uids: Collection[str]) -> Obj:
     """Return the same change as a merge patch, which holds all remaining references and the revision."""
     kept = [reference for reference in meta.get("ownerReferences") or () if reference["uid"] not in uids]
-    return _merged(meta, kept)
+    return _merge_patch(meta, kept)
 
 
-def owners_unblocked(meta: Obj) -> Obj:
+def unblocking_patch(meta: Obj) -> Obj:
     """Return the strategic merge patch after which no reference blocks its owner's deletion."""
-    blocking = [reference for reference in meta.get("ownerReferences") or () if blocks(reference)]
+    blocking = [reference for reference in meta.get("ownerReferences") or () if blocks_owner_deletion(reference)]
     freed = [reference | {"blockOwnerDeletion": False} for reference in blocking]
     return {"metadata": {"uid": meta["uid"], "ownerReferences": freed}}
 
 
-def owners_all_unblocked(meta: Obj) -> Obj:
+def unblocking_merge_patch(meta: Obj) -> Obj:
     """Return the same change as a merge patch."""
     references = meta.get("ownerReferences") or ()
-    return _merged(meta, [reference | {"blockOwnerDeletion": False} for reference in references])
+    return _merge_patch(meta, [reference | {"blockOwnerDeletion": False} for reference in references])
 
 
-def _merged(meta: Obj, references: list[Obj]) -> Obj:
+def _merge_patch(meta: Obj, references: list[Obj]) -> Obj:
     guard = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
     return {"metadata": guard | {"ownerReferences": references or None}}

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from controller_manager.controllers.nodelifecycle.health import DOUBT, STARTUP_GRACE, Health, silent_status
+from controller_manager.controllers.nodelifecycle.health import (
+    RECHECK_SHARE,
+    STARTUP_GRACE,
+    NodeHealthMap,
+    silent_status,
+)
 from controller_manager.reconcile.conditions import TRUE
 from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
@@ -55,7 +60,7 @@ class Observed:
     pods: Collection[Obj]
     others_ready: bool
     grace: float
-    health: Health
+    health: NodeHealthMap
 
 
 def _node_key(_: Listers, change: Change) -> Iterable[Key]:
@@ -88,7 +93,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
     pods = list(observed.pods)
     if now >= due and (status := silent_status(node, now)) != node.get("status"):
         if not known.is_confirmed():
-            yield RequeueAfter(max(1.0, observed.grace * DOUBT))
+            yield RequeueAfter(max(1.0, observed.grace * RECHECK_SHARE))
             return
         node = yield Update(NODE, node | {"status": status}, subresource="status")
     ready = ready_status(node)
@@ -96,7 +101,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
         yield _event(observed.node, "NodeNotReady", f"Node {name} status is now: NodeNotReady")
         yield from _mark_pods(pods, now)
     known.ready = ready
-    yield from _taint(node, now, evict=observed.others_ready or ready == TRUE)
+    yield from _update_taints(node, now, evict=observed.others_ready or ready == TRUE)
     yield RequeueAfter(due - now if now < due else observed.grace)
 
 
@@ -127,7 +132,7 @@ def _mark_pods(pods: Collection[Obj], now: float) -> Plan:
             raise answer
 
 
-def _taint(node: Obj, now: float, *, evict: bool) -> Plan:
+def _update_taints(node: Obj, now: float, *, evict: bool) -> Plan:
     taints = wanted_taints(node, now, evict=evict)
     if taints is not None:
         version = node["metadata"]["resourceVersion"]
@@ -145,7 +150,7 @@ SPEC = Spec(
     source="node-controller",
     workers=8,
     indexes=(PODS_BY_NODE,),
-    views={HEALTH: Health},
+    views={HEALTH: NodeHealthMap},
     feeds={HEALTH: (NODE,)},
     queue="node_lifecycle_controller",
     meters=(EVICTIONS,),

@@ -9,9 +9,9 @@ from controller_manager.reconcile.times import seconds, stamp
 
 STARTUP_GRACE = 60.0
 """Seconds until a node that never reported is marked unknown (nodeStartupGracePeriod)."""
-DOUBT = 0.1
+RECHECK_SHARE = 0.1
 """The share of the grace period after which a silent node is checked again, since a heartbeat may be late once."""
-REPORTED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+KUBELET_CONDITIONS = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 """The conditions that become unknown when the kubelet is silent."""
 
 
@@ -40,7 +40,7 @@ class NodeHealth:
         return confirmed
 
 
-class Health:
+class NodeHealthMap:
     """When each node last reported, on the manager's own clock: a view of the nodes, updated when they are synced.
 
     After a start all nodes count as having just reported, since the manager could not receive earlier reports.
@@ -85,12 +85,14 @@ def silent_status(node: Obj, now: float) -> Obj:
     """Return the status of a node whose kubelet is silent: the conditions that the kubelet reports are unknown."""
     status = node.get("status") or {}
     conditions = status.get("conditions") or ()
-    unknown = {type_: _unknown(type_, find(conditions, type_), node, stamp(now)) for type_ in REPORTED}
+    unknown = {
+        type_: _unknown_condition(type_, find(conditions, type_), node, stamp(now)) for type_ in KUBELET_CONDITIONS
+    }
     new = [unknown.pop(condition["type"], condition) for condition in conditions]
     return status | {"conditions": [*new, *unknown.values()]}
 
 
-def _unknown(type_: str, old: Obj | None, node: Obj, time: str) -> Obj:
+def _unknown_condition(type_: str, old: Obj | None, node: Obj, time: str) -> Obj:
     if old is None:
         return {
             "type": type_,

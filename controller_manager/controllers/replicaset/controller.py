@@ -41,12 +41,12 @@ from controller_manager.reconcile.rate_limiter_metrics import rate_limiter_use
 from controller_manager.reconcile.replicas import FAILURE, Counts, Failure, count, replicas_of, status_of
 from controller_manager.reconcile.retry_on_conflict import update
 
-BURST = 500
+BURST_REPLICAS = 500
 """How many pods are created or deleted at a time (BurstReplicas)."""
-PACE = 0.05
+MIN_INTERVAL = 0.05
 """Minimum seconds between two syncs of one owner: pods that become ready one after another are counted together."""
 
-AGE_RATIO = Meter(
+DELETION_AGE_RATIO = Meter(
     "replicaset_controller_sorting_deletion_age_ratio",
     "Age of the ready pods that a scale down deletes, as a multiple of the youngest ready pod's.",
     buckets=exponential(0.25, 2, 6),
@@ -55,7 +55,7 @@ AGE_RATIO = Meter(
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class OwnerKind:
     """A kind whose objects keep a number of pods.
 
     Attributes:
@@ -89,7 +89,7 @@ class Observed:
         related: the pods of owners with the same controller, if some must be deleted.
     """
 
-    row: Row
+    row: OwnerKind
     owner: Obj
     selector: LabelSelector | SelectorError
     pods: Sequence[Obj]
@@ -102,7 +102,7 @@ class Observed:
 # -- observe -----------------------------------------------------------------------------------------------------------
 
 
-def observe(row: Row, listers: Listers, key: Key) -> Observed | None:
+def observe(row: OwnerKind, listers: Listers, key: Key) -> Observed | None:
     """Return the owner of that key and its pods, or None if the owner is gone."""
     owner = listers[row.kind].get(key)
     if owner is None:
@@ -123,11 +123,11 @@ def observe(row: Row, listers: Listers, key: Key) -> Observed | None:
             terminating += 1
     orphans = listers[POD].by(ORPHANS, namespace_of(owner))
     odd.extend(pod for pod in orphans if selector.matches(labels_of(pod)) and is_active(pod))
-    related = _related(listers, row.kind, owner) if len(pods) + len(odd) > replicas_of(owner) else ()
+    related = _related_pods(listers, row.kind, owner) if len(pods) + len(odd) > replicas_of(owner) else ()
     return Observed(row, owner, selector, pods, odd, terminating if counting else None, related, listers.profile)
 
 
-def _related(listers: Listers, kind: Kind, owner: Obj) -> Sequence[Obj]:
+def _related_pods(listers: Listers, kind: Kind, owner: Obj) -> Sequence[Obj]:
     """Return the pods of all owners with the same controller, empty if there is none (getIndirectlyRelatedPods)."""
     controller = controller_of(owner)
     if controller is None:
@@ -136,7 +136,7 @@ def _related(listers: Listers, kind: Kind, owner: Obj) -> Sequence[Obj]:
     return [pod for sibling in siblings for pod in listers[POD].by(OWNER, sibling["metadata"]["uid"])]
 
 
-def _adopters(row: Row, listers: Listers, pod: Obj) -> Iterable[Key]:
+def _adopters(row: OwnerKind, listers: Listers, pod: Obj) -> Iterable[Key]:
     """Return the keys of the owners that select an orphan."""
     owners = listers[row.kind].by(NAMESPACE_INDEX, namespace_of(pod))
     return [key_of(owner) for owner in owners if _may_select(row.selector(owner), pod)]
@@ -184,19 +184,19 @@ def _manage_pods(observed: Observed, pods: Sequence[Obj], now: float) -> Generat
     """Create missing pods or delete surplus ones; return the first error."""
     excess = len(pods) - replicas_of(observed.owner)
     if excess < 0:
-        return (yield from _create(observed, min(-excess, BURST)))
+        return (yield from _create_pods(observed, min(-excess, BURST_REPLICAS)))
     if excess == 0:
         return None
     chosen = pods
-    excess = min(excess, BURST)
+    excess = min(excess, BURST_REPLICAS)
     if excess < len(pods):
         chosen = in_deletion_order(pods, now, related=observed.related, profile=observed.profile)
         for ratio, times in Counter(age_ratios(chosen, excess, now)).items():
-            yield Measure(AGE_RATIO, ratio, times=times)
-    return (yield from _delete(observed, chosen[:excess]))
+            yield Measure(DELETION_AGE_RATIO, ratio, times=times)
+    return (yield from _delete_pods(observed, chosen[:excess]))
 
 
-def _create(observed: Observed, number: int) -> Generator[Action, Any, ApiError | None]:
+def _create_pods(observed: Observed, number: int) -> Generator[Action, Any, ApiError | None]:
     pod = pod_from_template(
         observed.owner["spec"]["template"], observed.owner, owner_reference(observed.row.kind, observed.owner)
     )
@@ -215,7 +215,7 @@ def _create(observed: Observed, number: int) -> Generator[Action, Any, ApiError 
     return first
 
 
-def _delete(observed: Observed, pods: Sequence[Obj]) -> Generator[Action, Any, ApiError | None]:
+def _delete_pods(observed: Observed, pods: Sequence[Obj]) -> Generator[Action, Any, ApiError | None]:
     answers = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in pods])
     first = None
     for pod, answer in zip(pods, answers, strict=True):
@@ -246,7 +246,7 @@ def _report_invalid(observed: Observed, error: str, now: float) -> Plan:
     yield from _update_status(observed, Counts(*(old.get(name) or 0 for name in names)), failure, now)
 
 
-def spec_of(row: Row) -> Spec:
+def controller_of_kind(row: OwnerKind) -> Spec:
     """Return the controller of a kind whose objects keep a number of pods."""
     return Spec(
         name=row.name,
@@ -255,15 +255,15 @@ def spec_of(row: Row) -> Spec:
         reconcile=reconcile,
         source=row.source,
         flag=row.flag,
-        min_interval=PACE,
+        min_interval=MIN_INTERVAL,
         queue=row.queue,
-        meters=(AGE_RATIO,),
+        meters=(DELETION_AGE_RATIO,),
         gauges=(rate_limiter_use(row.owner),),
     )
 
 
-SPEC = spec_of(
-    Row(
+SPEC = controller_of_kind(
+    OwnerKind(
         kind=REPLICA_SET,
         selector=lambda owner: owner["spec"].get("selector"),
         name="replicaset",

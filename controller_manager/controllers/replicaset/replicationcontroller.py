@@ -1,7 +1,7 @@
 """ReplicationControllers, the predecessor of ReplicaSets, whose selector is a plain mapping of labels."""
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.replicaset.controller import Row, spec_of
+from controller_manager.controllers.replicaset.controller import OwnerKind, controller_of_kind
 from controller_manager.reconcile.kinds import REPLICATION_CONTROLLER
 
 
@@ -11,8 +11,8 @@ def selector_of(owner: Obj) -> Obj | None:
     return None if labels is None else {"matchLabels": labels}
 
 
-SPEC = spec_of(
-    Row(
+SPEC = controller_of_kind(
+    OwnerKind(
         kind=REPLICATION_CONTROLLER,
         selector=selector_of,
         name="replicationcontroller",

@@ -12,12 +12,12 @@ from apiserver.api.errors import ApiError, conflict
 from apiserver.api.meta import Obj, annotations_of, name_of
 from controller_manager.controllers.volume.provisioning import (
     PROVISIONER,
-    assigned_claim,
+    claim_with_provisioner,
     new_volume,
     provisioner_of,
     unprovisionable_reason,
 )
-from controller_manager.controllers.volume.writes import bind, claim_to_phase, lose
+from controller_manager.controllers.volume.writes import bind_volume, mark_claim_lost, set_claim_phase
 from controller_manager.reconcile.contract import (
     NORMAL,
     WARNING,
@@ -43,7 +43,7 @@ from controller_manager.reconcile.volumes import (
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimSeen:
+class ObservedClaim:
     """A claim, and the objects that it may be bound to or depends on.
 
     Attributes:
@@ -64,12 +64,12 @@ class ClaimSeen:
     pods: Sequence[str] = ()
 
 
-def waits(storage_class: Obj | None) -> bool:
+def waits_for_consumer(storage_class: Obj | None) -> bool:
     """Return whether claims of the class are bound only when a pod uses them (IsDelayBindingMode)."""
     return storage_class is not None and storage_class.get("volumeBindingMode") == WAITS_FOR_CONSUMER
 
 
-def sync_claim(observed: ClaimSeen, now: float) -> Plan:
+def sync_claim(observed: ObservedClaim, now: float) -> Plan:
     """Bind a claim and a volume, or advance the claim towards that (syncClaim).
 
     Raises:
@@ -80,44 +80,46 @@ def sync_claim(observed: ClaimSeen, now: float) -> Plan:
     elif observed.claim["spec"].get("volumeName"):
         yield from _sync_prebound(observed, now)
     elif observed.match is not None:
-        yield from bind(observed.match, observed.claim, now)
+        yield from bind_volume(observed.match, observed.claim, now)
     else:
         yield from _sync_unbound(observed, now)
 
 
-def _sync_bound(observed: ClaimSeen, now: float) -> Plan:
+def _sync_bound(observed: ObservedClaim, now: float) -> Plan:
     """Keep a bound claim bound, or mark it as lost for good (syncBoundClaim)."""
     claim, volume = observed.claim, observed.volume
     reference = volume["spec"].get("claimRef") if volume is not None else None
     if not claim["spec"].get("volumeName"):
         message = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
-        yield from lose(claim, "ClaimLost", message)
+        yield from mark_claim_lost(claim, "ClaimLost", message)
     elif volume is None:
-        yield from lose(claim, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!")
+        yield from mark_claim_lost(
+            claim, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+        )
     elif reference is None or reference.get("uid") == claim["metadata"]["uid"]:
-        yield from bind(volume, claim, now)
+        yield from bind_volume(volume, claim, now)
     else:
         message = "Two claims are bound to the same volume, this one is bound incorrectly"
-        yield from lose(claim, "ClaimMisbound", message)
+        yield from mark_claim_lost(claim, "ClaimMisbound", message)
 
 
-def _sync_prebound(observed: ClaimSeen, now: float) -> Plan:
+def _sync_prebound(observed: ObservedClaim, now: float) -> Plan:
     """Bind a claim to the volume that it names, if that is free and suits it (syncUnboundClaim)."""
     claim, volume = observed.claim, observed.volume
     if volume is None:
-        yield from claim_to_phase(claim, "Pending")
+        yield from set_claim_phase(claim, "Pending")
     elif is_for(volume, claim):
-        yield from bind(volume, claim, now)
+        yield from bind_volume(volume, claim, now)
     elif volume["spec"].get("claimRef") is not None:
-        yield from _refuse_taken(claim, volume)
+        yield from _report_conflict(claim, volume)
     elif reason := mismatch(volume, claim):
         message = f'Cannot bind to requested volume "{name_of(volume)}": {reason}'
         yield from _keep_pending(claim, "VolumeMismatch", message, WARNING)
     else:
-        yield from bind(volume, claim, now)
+        yield from bind_volume(volume, claim, now)
 
 
-def _refuse_taken(claim: Obj, volume: Obj) -> Plan:
+def _report_conflict(claim: Obj, volume: Obj) -> Plan:
     name = name_of(volume)
     message = f'volume "{name}" already bound to a different claim.'
     if BOUND_BY_CONTROLLER not in annotations_of(claim):
@@ -128,12 +130,12 @@ def _refuse_taken(claim: Obj, volume: Obj) -> Plan:
     raise conflict("", CLAIM.plural, name=name_of(claim), why=reason)
 
 
-def _sync_unbound(observed: ClaimSeen, now: float) -> Plan:
+def _sync_unbound(observed: ObservedClaim, now: float) -> Plan:
     """Set the default class, wait for a pod, or provision a volume for a claim without a match (syncUnboundClaim)."""
     claim = observed.claim
     if observed.default is not None:
         yield Update(CLAIM, claim | {"spec": claim["spec"] | {"storageClassName": name_of(observed.default)}})
-    elif waits(observed.storage_class) and SELECTED_NODE not in annotations_of(claim):
+    elif waits_for_consumer(observed.storage_class) and SELECTED_NODE not in annotations_of(claim):
         yield from _report_waiting(claim, observed.pods)
     elif class_of(claim):
         yield from _provision(observed, now)
@@ -154,13 +156,13 @@ def _report_waiting(claim: Obj, pods: Sequence[str]) -> Plan:
 
 def _keep_pending(claim: Obj, reason: str, message: str, type_: str) -> Plan:
     yield RecordEvent(claim, reason, message, type_)
-    yield from claim_to_phase(claim, "Pending")
+    yield from set_claim_phase(claim, "Pending")
 
 
 # -- provisioning ------------------------------------------------------------------------------------------------------
 
 
-def _provision(observed: ClaimSeen, now: float) -> Plan:
+def _provision(observed: ObservedClaim, now: float) -> Plan:
     """Have the provisioner of the claim's class create a volume (provisionClaim, provisionClaimOperationExternal)."""
     claim, storage_class = observed.claim, observed.storage_class
     if storage_class is None:
@@ -171,22 +173,22 @@ def _provision(observed: ClaimSeen, now: float) -> Plan:
     if message := unprovisionable_reason(provisioner):
         yield RecordEvent(claim, "ProvisioningFailed", message, WARNING)
         return
-    assigned = assigned_claim(claim, provisioner)
+    assigned = claim_with_provisioner(claim, provisioner)
     if assigned is not claim:
         assigned = yield Update(CLAIM, assigned)
-    yield RecordEvent(assigned, "ExternalProvisioning", _WAITING.format(provisioner))
+    yield RecordEvent(assigned, "ExternalProvisioning", _WAITING_FOR_VOLUME.format(provisioner))
     if provisioner == PROVISIONER and not is_deleting(claim):
-        yield from _make(observed, assigned, storage_class, now)
+        yield from _create_and_bind(observed, assigned, storage_class, now)
 
 
-_WAITING = (
+_WAITING_FOR_VOLUME = (
     "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system "
     "administrator. If volume creation is delayed, please verify that the provisioner is running and correctly "
     "registered."
 )
 
 
-def _make(observed: ClaimSeen, claim: Obj, storage_class: Obj, now: float) -> Plan:
+def _create_and_bind(observed: ObservedClaim, claim: Obj, storage_class: Obj, now: float) -> Plan:
     """Create the volume and bind it (sig-storage-lib-external-provisioner provisionClaimOperation)."""
     selected = annotations_of(claim).get(SELECTED_NODE)
     if selected and observed.node is None:
@@ -194,11 +196,11 @@ def _make(observed: ClaimSeen, claim: Obj, storage_class: Obj, now: float) -> Pl
         return
     message = f'External provisioner is provisioning volume for claim "{key_of(claim)}"'
     yield RecordEvent(claim, "Provisioning", message, component=PROVISIONER)
-    volume = yield from _create(claim, new_volume(claim, storage_class, observed.node if selected else None))
+    volume = yield from _create_volume(claim, new_volume(claim, storage_class, observed.node if selected else None))
     message = f"Successfully provisioned volume {name_of(volume)}"
     yield RecordEvent(claim, "ProvisioningSucceeded", message, component=PROVISIONER)
     if is_for(volume, claim):
-        yield from bind(volume, claim, now)
+        yield from bind_volume(volume, claim, now)
 
 
 def _reset_selected_node(claim: Obj, node: str) -> Plan:
@@ -209,7 +211,7 @@ def _reset_selected_node(claim: Obj, node: str) -> Plan:
     yield Update(CLAIM, claim | {"metadata": claim["metadata"] | {"annotations": annotations}})
 
 
-def _create(claim: Obj, volume: Obj) -> Generator[Action, Any, Obj]:
+def _create_volume(claim: Obj, volume: Obj) -> Generator[Action, Any, Obj]:
     """Create a volume, or return the one of that name, which was created for the claim before."""
     try:
         created: Obj = yield Create(VOLUME, volume)

@@ -41,20 +41,20 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     pod = listers[POD].get(key)
     if pod is None or is_deleting(pod):
         return None
-    volumes = _ephemeral(pod)
+    volumes = _ephemeral_volumes(pod)
     claims = {
         volume["name"]: listers[CLAIM].get(f"{namespace_of(pod)}/{claim_name(pod, volume)}") for volume in volumes
     }
     return Observed(pod, volumes, {name: claim for name, claim in claims.items() if claim is not None})
 
 
-def _ephemeral(pod: Obj) -> Sequence[Obj]:
+def _ephemeral_volumes(pod: Obj) -> Sequence[Obj]:
     return [volume for volume in pod["spec"].get("volumes") or () if volume.get("ephemeral") is not None]
 
 
 def pod_added(_: Listers, change: Change) -> Iterable[Key]:
     """Yield the key of a new pod that has ephemeral volumes."""
-    if change.old is None and change.new is not None and _ephemeral(change.new):
+    if change.old is None and change.new is not None and _ephemeral_volumes(change.new):
         yield key_of(change.new)
 
 
@@ -62,7 +62,7 @@ def claim_deleted(listers: Listers, change: Change) -> Iterable[Key]:
     """Yield the keys of pods whose claim was deleted and has to be created again."""
     if change.new is None:
         for pod in listers[POD].by(PODS_BY_CLAIM.name, key_of(change.obj)):
-            if _ephemeral(pod):
+            if _ephemeral_volumes(pod):
                 yield key_of(pod)
 
 
@@ -88,7 +88,7 @@ def _ensure_claim(observed: Observed, volume: Obj) -> Plan:
     claim = observed.claims.get(volume["name"])
     if claim is None:
         try:
-            yield Create(CLAIM, _claim(pod, name, volume["ephemeral"]["volumeClaimTemplate"]))
+            yield Create(CLAIM, _new_claim(pod, name, volume["ephemeral"]["volumeClaimTemplate"]))
         except ApiError as error:
             raise error.with_message(f"create PVC {name}: {error.message}") from error
     elif (controller_of(claim) or {}).get("uid") != pod["metadata"]["uid"]:
@@ -96,7 +96,7 @@ def _ensure_claim(observed: Observed, volume: Obj) -> Plan:
         raise ApiError(409, "Conflict", message)
 
 
-def _claim(pod: Obj, name: str, template: Obj) -> Obj:
+def _new_claim(pod: Obj, name: str, template: Obj) -> Obj:
     template_meta = template.get("metadata") or {}
     meta = {key: template_meta[key] for key in ("labels", "annotations") if template_meta.get(key)}
     meta |= {"name": name, "namespace": namespace_of(pod), "ownerReferences": [owner_reference(POD, pod)]}

@@ -11,9 +11,9 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of
 from apiserver.api.storage_classes import default_of, is_default
-from controller_manager.controllers.volume.claims import ClaimSeen, sync_claim, waits
-from controller_manager.controllers.volume.provisioning import is_ours_to_delete, undeletable_reason
-from controller_manager.controllers.volume.writes import fail, to_phase, unbind
+from controller_manager.controllers.volume.claims import ObservedClaim, sync_claim, waits_for_consumer
+from controller_manager.controllers.volume.provisioning import is_deletable, undeletable_reason
+from controller_manager.controllers.volume.writes import mark_volume_failed, set_volume_phase, unbind_volume
 from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.contract import (
     WARNING,
@@ -49,16 +49,16 @@ from controller_manager.reconcile.volumes import (
     names_class,
 )
 
-TICK = ""
+PERIODIC_KEY = ""
 """The key for the periodic sync of unbound claims, and of volumes to reclaim."""
-PERIOD = 15.0
+SYNC_SECONDS = 15.0
 """Seconds between two periodic syncs (--pvclaimbinder-sync-period)."""
 
-_GIVEN_UP = ("Released", "Failed")
+_RECLAIM_PHASES = ("Released", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
-class VolumeSeen:
+class ObservedVolume:
     """A volume, and the claim of the name in its claimRef, if that exists."""
 
     volume: Obj
@@ -75,40 +75,40 @@ class PendingKeys:
 # -- observe -----------------------------------------------------------------------------------------------------------
 
 
-def observe(listers: Listers, key: Key) -> ClaimSeen | VolumeSeen | PendingKeys | None:
+def observe(listers: Listers, key: Key) -> ObservedClaim | ObservedVolume | PendingKeys | None:
     """Return the claim or the volume of that key with related objects, or None if it is gone."""
-    if key == TICK:
-        return PendingKeys([*_unbound(listers), *_unreclaimed(listers)])
+    if key == PERIODIC_KEY:
+        return PendingKeys([*_unbound_claims(listers), *_volumes_to_reclaim(listers)])
     if "/" in key:
         claim = listers[CLAIM].get(key)
-        return _claim_seen(listers, claim) if claim is not None else None
+        return _observe_claim(listers, claim) if claim is not None else None
     volume = listers[VOLUME].get(key)
     if volume is None:
         return None
     reference = volume["spec"].get("claimRef")
-    return VolumeSeen(volume, listers[CLAIM].get(claim_key(reference)) if reference is not None else None)
+    return ObservedVolume(volume, listers[CLAIM].get(claim_key(reference)) if reference is not None else None)
 
 
-def _unbound(listers: Listers) -> Iterable[Key]:
+def _unbound_claims(listers: Listers) -> Iterable[Key]:
     return (key_of(claim) for claim in listers[CLAIM] if phase_of(claim) in ("", "Pending"))
 
 
-def _unreclaimed(listers: Listers) -> Iterable[Key]:
+def _volumes_to_reclaim(listers: Listers) -> Iterable[Key]:
     for volume in listers[VOLUME]:
-        if phase_of(volume) in _GIVEN_UP and volume["spec"].get("persistentVolumeReclaimPolicy") != "Retain":
+        if phase_of(volume) in _RECLAIM_PHASES and volume["spec"].get("persistentVolumeReclaimPolicy") != "Retain":
             yield name_of(volume)
 
 
-def _claim_seen(listers: Listers, claim: Obj) -> ClaimSeen:
+def _observe_claim(listers: Listers, claim: Obj) -> ObservedClaim:
     name, key = claim["spec"].get("volumeName"), key_of(claim)
     if name:
-        return ClaimSeen(claim, listers[VOLUME].get(name))
+        return ObservedClaim(claim, listers[VOLUME].get(name))
     storage_class = listers[STORAGE_CLASS].get(class_of(claim))
     volumes = (*listers[VOLUME].by(VOLUMES_BY_CLAIM.name, key), *listers[VOLUME].by(FREE_VOLUMES.name, class_of(claim)))
     node = annotations_of(claim).get(SELECTED_NODE)
-    return ClaimSeen(
+    return ObservedClaim(
         claim,
-        match=best_match(claim, volumes, waits=waits(storage_class)),
+        match=best_match(claim, volumes, waits=waits_for_consumer(storage_class)),
         storage_class=storage_class,
         default=None if names_class(claim) else default_of(listers[STORAGE_CLASS]),
         node=listers[NODE].get(node) if node else None,
@@ -154,7 +154,7 @@ def class_changed(listers: Listers, change: Change) -> Iterable[Key]:
 # -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def reconcile(observed: ClaimSeen | VolumeSeen | PendingKeys, now: float) -> Plan:
+def reconcile(observed: ObservedClaim | ObservedVolume | PendingKeys, now: float) -> Plan:
     """Bind, provision and reclaim (pv_controller.go syncClaim, syncVolume).
 
     Raises:
@@ -163,44 +163,44 @@ def reconcile(observed: ClaimSeen | VolumeSeen | PendingKeys, now: float) -> Pla
     match observed:
         case PendingKeys(keys=keys):
             yield Enqueue(keys)
-        case ClaimSeen():
+        case ObservedClaim():
             yield from sync_claim(observed, now)
-        case VolumeSeen():
+        case ObservedVolume():
             yield from _sync_volume(observed, now)
 
 
-def _sync_volume(observed: VolumeSeen, now: float) -> Plan:
+def _sync_volume(observed: ObservedVolume, now: float) -> Plan:
     """Update the volume's phase, and reclaim it in the end (syncVolume)."""
     volume, reference = observed.volume, observed.volume["spec"].get("claimRef") or {}
     if not reference.get("uid"):
-        yield from to_phase(volume, "Available", now)
+        yield from set_volume_phase(volume, "Available", now)
         return
     claim = yield from _claim_of(observed)
     bound_to = claim["spec"].get("volumeName") if claim is not None else None
     if claim is None:
         yield from _reclaim(volume, now)
     elif bound_to == name_of(volume):
-        yield from to_phase(volume, "Bound", now)
+        yield from set_volume_phase(volume, "Bound", now)
     elif not bound_to:
         yield from _complete_binding(volume, claim)
     elif PROVISIONED_BY in annotations_of(volume) and _policy(volume) == "Delete":
         yield from _reclaim(volume, now)
     else:
-        yield from unbind(volume, now)
+        yield from unbind_volume(volume, now)
 
 
 def _policy(volume: Obj) -> str:
     return volume["spec"].get("persistentVolumeReclaimPolicy") or "Retain"
 
 
-def _claim_of(observed: VolumeSeen) -> Generator[Action, Any, Obj | None]:
+def _claim_of(observed: ObservedVolume) -> Generator[Action, Any, Obj | None]:
     """Return the claim to which the volume is bound, or None if it is gone or replaced by another of its name.
 
     The cache may have a volume before the claim that it was created for, so the server is asked before the volume is
     released.
     """
     reference, claim = observed.volume["spec"]["claimRef"], observed.claim
-    if claim is None and phase_of(observed.volume) not in _GIVEN_UP:
+    if claim is None and phase_of(observed.volume) not in _RECLAIM_PHASES:
         try:
             claim = yield Get(CLAIM, claim_key(reference))
         except ApiError as error:
@@ -227,13 +227,13 @@ def _complete_binding(volume: Obj, claim: Obj) -> Plan:
 
 def _reclaim(volume: Obj, now: float) -> Plan:
     """Release a volume, then apply its reclaim policy (reclaimVolume)."""
-    if phase_of(volume) not in _GIVEN_UP:
-        volume = yield from to_phase(volume, "Released", now)
+    if phase_of(volume) not in _RECLAIM_PHASES:
+        volume = yield from set_volume_phase(volume, "Released", now)
     if _policy(volume) == "Recycle":
-        yield from fail(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!", now)
-    elif _policy(volume) == "Delete" and is_ours_to_delete(volume):
+        yield from mark_volume_failed(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!", now)
+    elif _policy(volume) == "Delete" and is_deletable(volume):
         if reason := undeletable_reason(volume):
-            yield from fail(volume, "VolumeFailedDelete", reason, now)
+            yield from mark_volume_failed(volume, "VolumeFailedDelete", reason, now)
         elif not is_deleting(volume):
             yield from remove(Delete(VOLUME, name_of(volume), uid=volume["metadata"]["uid"]))
 
@@ -252,8 +252,8 @@ SPEC = Spec(
     observe=observe,
     reconcile=reconcile,
     source="persistentvolume-controller",
-    every=PERIOD,
-    periodic=(TICK,),
+    every=SYNC_SECONDS,
+    periodic=(PERIODIC_KEY,),
     indexes=(VOLUMES_BY_CLAIM, FREE_VOLUMES, WAITING_CLAIMS, PODS_BY_CLAIM),
     queue="claims",
 )

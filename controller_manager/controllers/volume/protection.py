@@ -4,31 +4,31 @@ from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.reconcile.volumes import claim_name
 
 
-def may_go(obj: Obj, finalizer: str) -> bool:
+def is_deletion_candidate(obj: Obj, finalizer: str) -> bool:
     """Return whether the object is being deleted and only waits for its finalizers (IsDeletionCandidate)."""
     meta = obj["metadata"]
     return bool(meta.get("deletionTimestamp")) and finalizer in (meta.get("finalizers") or ())
 
 
-def lacks(obj: Obj, finalizer: str) -> bool:
+def needs_finalizer(obj: Obj, finalizer: str) -> bool:
     """Return whether the object is not being deleted and does not have the finalizer (NeedToAddFinalizer)."""
     meta = obj["metadata"]
     return not meta.get("deletionTimestamp") and finalizer not in (meta.get("finalizers") or ())
 
 
-def held(obj: Obj, finalizer: str) -> Obj:
+def with_finalizer(obj: Obj, finalizer: str) -> Obj:
     """Return the object with the finalizer added."""
     meta = obj["metadata"]
     return obj | {"metadata": meta | {"finalizers": [*(meta.get("finalizers") or ()), finalizer]}}
 
 
-def let_go(obj: Obj, finalizer: str) -> Obj:
+def without_finalizer(obj: Obj, finalizer: str) -> Obj:
     """Return the object with the finalizer removed."""
     meta = obj["metadata"]
     return obj | {"metadata": meta | {"finalizers": [name for name in meta["finalizers"] if name != finalizer]}}
 
 
-def uses(pod: Obj, claim: Obj) -> bool:
+def pod_uses_claim(pod: Obj, claim: Obj) -> bool:
     """Return whether a pod that has a node uses the claim as a volume, even if the pod has ended (podUsesPVC).
 
     The claim of an ephemeral volume is no longer in use once the kubelet has finished with the pod.

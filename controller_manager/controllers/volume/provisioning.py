@@ -12,22 +12,22 @@ PROVISIONER = "mockube.io/simulated"
 """The provisioner of the classes whose volumes the controller manager creates itself."""
 STORAGE_PROVISIONERS = ("volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner")
 """The annotations of a claim that name the provisioner of its volume."""
-STANDARD, STANDARD_WAIT = "standard", "standard-wait"
+STANDARD_CLASS, STANDARD_WAIT_CLASS = "standard", "standard-wait"
 """The classes of a new cluster: claims of the first, the default, are bound at once, of the second when a pod uses
 them.
 """
 
-_IN_TREE = "kubernetes.io/"
-_FOLDER = "/var/lib/mockube/volumes"
-_DELETABLE = re.compile("/tmp/.+")  # noqa: S108 - the words of upstream's deleter, which deletes nothing here
+_IN_TREE_PREFIX = "kubernetes.io/"
+_HOST_PATH = "/var/lib/mockube/volumes"
+_DELETABLE_PATH = re.compile("/tmp/.+")  # noqa: S108 - the words of upstream's deleter, which deletes nothing here
 
 
-def first_classes() -> Sequence[Obj]:
+def default_classes() -> Sequence[Obj]:
     """Return the storage classes to create in a cluster that has none."""
     default = {"annotations": {DEFAULT_MARKS[0]: "true"}}
     return (
-        _class(STANDARD, "Immediate") | {"metadata": {"name": STANDARD} | default},
-        _class(STANDARD_WAIT, WAITS_FOR_CONSUMER),
+        _class(STANDARD_CLASS, "Immediate") | {"metadata": {"name": STANDARD_CLASS} | default},
+        _class(STANDARD_WAIT_CLASS, WAITS_FOR_CONSUMER),
     )
 
 
@@ -47,12 +47,12 @@ def unprovisionable_reason(provisioner: str) -> str:
 
     The volume plugins inside Kubernetes are gone; those of clouds have been replaced by CSI drivers.
     """
-    if not provisioner.startswith(_IN_TREE) or provisioner in _MIGRATED:
+    if not provisioner.startswith(_IN_TREE_PREFIX) or provisioner in _CSI_DRIVERS:
         return ""
     return f"no volume plugin matched name: {provisioner}"
 
 
-_MIGRATED: Mapping[str, str] = {
+_CSI_DRIVERS: Mapping[str, str] = {
     "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
     "kubernetes.io/azure-disk": "disk.csi.azure.com",
     "kubernetes.io/azure-file": "file.csi.azure.com",
@@ -66,10 +66,10 @@ _MIGRATED: Mapping[str, str] = {
 def provisioner_of(storage_class: Obj) -> str:
     """Return a class's provisioner, translated to the CSI driver if the plugin has moved (csi-translation-lib)."""
     name = str(storage_class.get("provisioner") or "")
-    return _MIGRATED.get(name, name)
+    return _CSI_DRIVERS.get(name, name)
 
 
-def assigned_claim(claim: Obj, provisioner: str) -> Obj:
+def claim_with_provisioner(claim: Obj, provisioner: str) -> Obj:
     """Return the claim annotated with its provisioner, unchanged if it is already (setClaimProvisioner)."""
     annotations = annotations_of(claim)
     if all(annotations.get(name) == provisioner for name in STORAGE_PROVISIONERS):
@@ -96,7 +96,7 @@ def new_volume(claim: Obj, storage_class: Obj, node: Obj | None) -> Obj:
         "accessModes": list(modes_of(claim)),
         "capacity": {"storage": claim["spec"]["resources"]["requests"]["storage"]},
         "claimRef": reference_to(claim),
-        "hostPath": {"path": f"{_FOLDER}/{name}", "type": "DirectoryOrCreate"},
+        "hostPath": {"path": f"{_HOST_PATH}/{name}", "type": "DirectoryOrCreate"},
         "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy") or "Delete",
         "storageClassName": class_of(claim),
         "volumeMode": claim["spec"].get("volumeMode") or "Filesystem",
@@ -104,18 +104,18 @@ def new_volume(claim: Obj, storage_class: Obj, node: Obj | None) -> Obj:
     if options := storage_class.get("mountOptions"):
         spec["mountOptions"] = options
     if node is not None:
-        spec["nodeAffinity"] = _only_on(node)
+        spec["nodeAffinity"] = _affinity_to(node)
     meta = {"name": name, "annotations": {PROVISIONED_BY: str(storage_class["provisioner"])}}
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": meta, "spec": spec}
 
 
-def _only_on(node: Obj) -> Obj:
+def _affinity_to(node: Obj) -> Obj:
     hostname = labels_of(node).get(HOSTNAME) or name_of(node)
     requirement = {"key": HOSTNAME, "operator": "In", "values": [hostname]}
     return {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
 
 
-def is_ours_to_delete(volume: Obj) -> bool:
+def is_deletable(volume: Obj) -> bool:
     """Return whether this controller deletes the volume when it is released (findDeletablePlugin)."""
     provisioner = annotations_of(volume).get(PROVISIONED_BY)
     return provisioner == PROVISIONER if provisioner else volume["spec"].get("csi") is None
@@ -132,4 +132,6 @@ def undeletable_reason(volume: Obj) -> str:
     if path is None:
         plugin = "no deletable volume plugin matched"
         return f'error getting deleter volume plugin for volume "{name_of(volume)}": {plugin}'
-    return "" if _DELETABLE.search(path) else f"host_path deleter only supports /tmp/.+ but received provided {path}"
+    return (
+        "" if _DELETABLE_PATH.search(path) else f"host_path deleter only supports /tmp/.+ but received provided {path}"
+    )

@@ -11,7 +11,13 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
 from apiserver.api.storage_classes import CLAIM_FINALIZER
-from controller_manager.controllers.volume.protection import held, lacks, let_go, may_go, uses
+from controller_manager.controllers.volume.protection import (
+    is_deletion_candidate,
+    needs_finalizer,
+    pod_uses_claim,
+    with_finalizer,
+    without_finalizer,
+)
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
     Action,
@@ -32,15 +38,15 @@ from controller_manager.reconcile.kinds import CLAIM, POD
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.volumes import PODS_BY_CLAIM, claim_keys
 
-PACE = 0.1
+MIN_INTERVAL = 0.1
 """Minimum seconds between two syncs of one namespace, so that many deleted claims cause one sync."""
 
 
-def _is_unsettled(claim: Obj) -> bool:
-    return may_go(claim, CLAIM_FINALIZER) or lacks(claim, CLAIM_FINALIZER)
+def _needs_sync(claim: Obj) -> bool:
+    return is_deletion_candidate(claim, CLAIM_FINALIZER) or needs_finalizer(claim, CLAIM_FINALIZER)
 
 
-UNSETTLED = Index(CLAIM, "unsettled", lambda claim: (namespace_of(claim),) if _is_unsettled(claim) else ())
+CLAIMS_TO_SYNC = Index(CLAIM, "unsettled", lambda claim: (namespace_of(claim),) if _needs_sync(claim) else ())
 """Claims that should get the finalizer, or that may lose it, by namespace."""
 
 
@@ -56,7 +62,7 @@ class Observed:
     """
 
     namespace: str
-    unheld: Sequence[Obj]
+    unprotected: Sequence[Obj]
     unused: Sequence[Obj]
     known: AbstractSet[str]
     waiting: Sequence[Obj]
@@ -64,13 +70,13 @@ class Observed:
 
 def observe(listers: Listers, key: Key) -> Observed | None:
     """Return a namespace's claims to protect or to release, or None if there are none."""
-    claims = listers[CLAIM].by(UNSETTLED.name, key)
-    unheld = [claim for claim in claims if lacks(claim, CLAIM_FINALIZER)]
+    claims = listers[CLAIM].by(CLAIMS_TO_SYNC.name, key)
+    unheld = [claim for claim in claims if needs_finalizer(claim, CLAIM_FINALIZER)]
     unused: list[Obj] = []
     waiting: list[Obj] = []
     for claim in claims:
         pods = listers[POD].by(PODS_BY_CLAIM.name, key_of(claim))
-        if may_go(claim, CLAIM_FINALIZER) and not any(uses(pod, claim) for pod in pods):
+        if is_deletion_candidate(claim, CLAIM_FINALIZER) and not any(pod_uses_claim(pod, claim) for pod in pods):
             unused.append(claim)
             waiting.extend(pod for pod in pods if not pod["spec"].get("nodeName"))
     if not unheld and not unused:
@@ -81,7 +87,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 
 def claim_changed(_: Listers, change: Change) -> Iterable[Key]:
     """Yield the namespace of a claim that should be protected or may be released."""
-    if change.new is not None and _is_unsettled(change.new):
+    if change.new is not None and _needs_sync(change.new):
         yield namespace_of(change.new)
 
 
@@ -92,7 +98,7 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
         return
     if change.new is None or is_terminal(pod) or not pod["spec"].get("nodeName"):
         claims = (listers[CLAIM].get(key) for key in claim_keys(pod))
-        if any(claim is not None and may_go(claim, CLAIM_FINALIZER) for claim in claims):
+        if any(claim is not None and is_deletion_candidate(claim, CLAIM_FINALIZER) for claim in claims):
             yield namespace_of(pod)
 
 
@@ -103,11 +109,11 @@ def reconcile(observed: Observed, now: float) -> Plan:
         ApiError: the pods could not be listed, or a claim could not be written for a reason other than that it is gone.
     """
     del now
-    written = [held(claim, CLAIM_FINALIZER) for claim in observed.unheld]
+    written = [with_finalizer(claim, CLAIM_FINALIZER) for claim in observed.unprotected]
     if observed.unused:
         late = yield from _late_pods(observed)
-        free = (claim for claim in observed.unused if not any(uses(pod, claim) for pod in late))
-        written.extend(let_go(claim, CLAIM_FINALIZER) for claim in free)
+        free = (claim for claim in observed.unused if not any(pod_uses_claim(pod, claim) for pod in late))
+        written.extend(without_finalizer(claim, CLAIM_FINALIZER) for claim in free)
     for answer in (yield Batch([Update(CLAIM, claim) for claim in written])) if written else ():
         if isinstance(answer, ApiError) and answer.code != 404:
             raise answer
@@ -132,7 +138,7 @@ SPEC = Spec(
     watches=(Watch(CLAIM, claim_changed), Watch(POD, pod_changed)),
     observe=observe,
     reconcile=reconcile,
-    min_interval=PACE,
-    indexes=(UNSETTLED, PODS_BY_CLAIM),
+    min_interval=MIN_INTERVAL,
+    indexes=(CLAIMS_TO_SYNC, PODS_BY_CLAIM),
     queue="pvcprotection",
 )

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.storage_classes import VOLUME_FINALIZER
-from controller_manager.controllers.volume.protection import held, lacks, let_go, may_go
+from controller_manager.controllers.volume.protection import (
+    is_deletion_candidate,
+    needs_finalizer,
+    with_finalizer,
+    without_finalizer,
+)
 from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.contract import Change, Key, Listers, Plan, Spec, Update, Watch
 from controller_manager.reconcile.kinds import VOLUME
@@ -24,15 +29,17 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     volume = listers[VOLUME].get(key)
     if volume is None:
         return None
-    if lacks(volume, VOLUME_FINALIZER):
-        return Observed(held(volume, VOLUME_FINALIZER))
-    is_free = may_go(volume, VOLUME_FINALIZER) and phase_of(volume) != "Bound"
-    return Observed(let_go(volume, VOLUME_FINALIZER)) if is_free else None
+    if needs_finalizer(volume, VOLUME_FINALIZER):
+        return Observed(with_finalizer(volume, VOLUME_FINALIZER))
+    is_free = is_deletion_candidate(volume, VOLUME_FINALIZER) and phase_of(volume) != "Bound"
+    return Observed(without_finalizer(volume, VOLUME_FINALIZER)) if is_free else None
 
 
 def volume_changed(_: Listers, change: Change) -> Iterable[Key]:
     """Yield the name of a volume that should be protected or may be released."""
-    if change.new is not None and (lacks(change.new, VOLUME_FINALIZER) or may_go(change.new, VOLUME_FINALIZER)):
+    if change.new is not None and (
+        needs_finalizer(change.new, VOLUME_FINALIZER) or is_deletion_candidate(change.new, VOLUME_FINALIZER)
+    ):
         yield name_of(change.new)
 
 

@@ -5,25 +5,25 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from controller_manager.controllers.volume.provisioning import first_classes
+from controller_manager.controllers.volume.provisioning import default_classes
 from controller_manager.reconcile.contract import Batch, Create, Key, Listers, Plan, Spec, Watch
 from controller_manager.reconcile.kinds import STORAGE_CLASS
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingClasses:
     """The storage classes to create."""
 
     classes: Sequence[Obj]
 
 
-def observe(listers: Listers, key: Key) -> Missing | None:
+def observe(listers: Listers, key: Key) -> MissingClasses | None:
     """Return the first classes, or None if there is any class: they are created once, and not restored later."""
     del key
-    return None if len(listers[STORAGE_CLASS]) else Missing(first_classes())
+    return None if len(listers[STORAGE_CLASS]) else MissingClasses(default_classes())
 
 
-def reconcile(missing: Missing, now: float) -> Plan:
+def reconcile(missing: MissingClasses, now: float) -> Plan:
     """Create the classes.
 
     Raises:

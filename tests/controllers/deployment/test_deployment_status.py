@@ -4,12 +4,12 @@ import pytest
 
 from controller_manager.controllers.deployment.replica_sets import partition_sets
 from controller_manager.controllers.deployment.status import (
+    calculate_status,
     is_complete,
-    look_again_in,
+    progress_check_in,
     rollout_status,
-    status_now,
     with_collision,
-    with_pause_noted,
+    with_pause_condition,
 )
 from controller_manager.reconcile.profile import NEWEST, PROFILES
 from controller_manager.reconcile.times import stamp
@@ -38,7 +38,7 @@ def told(status, type_="Progressing"):
 def test_counts_are_those_of_the_sets_and_zero_is_left_out(make_deployment, make_set, now):
     deployment = make_deployment("web:2", status={"collisionCount": 0})
     sets = partition_sets(deployment, [make_set(1, 8, 7, pods=9), make_set(2, 3, 0)])
-    status = status_now(deployment, sets, now, profile=NEWEST)
+    status = calculate_status(deployment, sets, now, profile=NEWEST)
     assert {name: value for name, value in status.items() if name != "conditions"} == {
         "observedGeneration": 3,
         "replicas": 12,
@@ -55,7 +55,7 @@ def test_counts_are_those_of_the_sets_and_zero_is_left_out(make_deployment, make
 def test_terminating_pods_are_counted_by_releases_that_do(make_deployment, make_set, now, release, count):
     deployment = make_deployment("web:2")
     sets = partition_sets(deployment, [make_set(1, 1, status={"terminatingReplicas": 3})])
-    assert status_now(deployment, sets, now, profile=PROFILES[release]).get("terminatingReplicas") == count
+    assert calculate_status(deployment, sets, now, profile=PROFILES[release]).get("terminatingReplicas") == count
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_terminating_pods_are_counted_by_releases_that_do(make_deployment, make_
 def test_availability_is_a_condition(make_deployment, make_set, now, available, strategy, words):
     rolling = {"maxSurge": 3, "maxUnavailable": 2} if strategy == "RollingUpdate" else None
     deployment = make_deployment("web:1", strategy={"type": strategy, "rollingUpdate": rolling})
-    status = status_now(deployment, partition_sets(deployment, [make_set(1, 10, available)]), now, profile=NEWEST)
+    status = calculate_status(deployment, partition_sets(deployment, [make_set(1, 10, available)]), now, profile=NEWEST)
     assert told(status, "Available") == words
 
 
@@ -190,7 +190,7 @@ def test_d45_without_a_deadline_there_is_no_word_of_progress(make_deployment, ma
     deployment = make_deployment("web:2", status=old, progressDeadlineSeconds=deadline)
     status = rollout_status(deployment, partition_sets(deployment, [make_set(2, 10)]), now, profile=NEWEST)
     assert found(status) is None
-    assert look_again_in(deployment, status, now) is None
+    assert progress_check_in(deployment, status, now) is None
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_d24_pods_that_cannot_be_made_are_told_of_and_the_new_set_first(make_dep
 def test_a_pause_stops_the_clock_unless_it_has_run_out(make_deployment, now, paused, reason, deadline, words):
     old = {"conditions": [progressing(reason=reason)]} if reason else {}
     deployment = make_deployment(status=old, paused=paused, progressDeadlineSeconds=deadline)
-    noted = with_pause_noted(deployment, now)
+    noted = with_pause_condition(deployment, now)
     if words is None:
         assert noted is deployment
     else:
@@ -275,12 +275,12 @@ def test_a_rollout_is_complete_when_all_pods_are_new_and_available(make_deployme
 )
 def test_a_standstill_is_looked_at_again_after_its_deadline(make_deployment, reason, seconds, wait):
     old = {"conditions": [progressing(reason=reason)]} if reason else {}
-    assert look_again_in(make_deployment(status=old), old, seconds) == wait
+    assert progress_check_in(make_deployment(status=old), old, seconds) == wait
 
 
 def test_what_is_complete_is_not_looked_at_again(make_deployment):
     done = {"updatedReplicas": 10, "replicas": 10, "availableReplicas": 10, "observedGeneration": 3}
-    assert look_again_in(make_deployment(status=done | {"conditions": [progressing()]}), done, 0.0) is None
+    assert progress_check_in(make_deployment(status=done | {"conditions": [progressing()]}), done, 0.0) is None
 
 
 @pytest.mark.parametrize(("before", "after"), [({}, 1), ({"collisionCount": 0}, 1), ({"collisionCount": 4}, 5)])

@@ -2,18 +2,18 @@
 
 import pytest
 
-from controller_manager.controllers.deployment.proportional_scaling import active_or_latest, resized
-from controller_manager.controllers.deployment.replica_sets import Resize, partition_sets, terminating
+from controller_manager.controllers.deployment.proportional_scaling import active_or_latest, scaled_sizes
+from controller_manager.controllers.deployment.replica_sets import Resize, partition_sets, terminating_replicas
 from controller_manager.controllers.deployment.rolling import (
-    Limits,
+    RolloutLimits,
+    clean_up_unhealthy,
     fenceposts,
-    fewest_available,
-    first_size,
     limits_of,
     max_pods,
+    min_available,
+    new_replica_set_size,
     next_size,
-    without_surplus,
-    without_unhealthy,
+    scale_down_available,
 )
 
 
@@ -24,13 +24,13 @@ def named(resizes):
 @pytest.mark.parametrize(
     ("surge", "unavailable", "desired", "limits"),
     [
-        pytest.param("0%", "0%", 10, Limits(0, 1), id="D1"),
-        pytest.param("0%", "0%", 0, Limits(0, 1), id="D1-of-none"),
-        pytest.param(0, 0, 3, Limits(0, 1), id="D1-as-numbers"),
-        pytest.param("39%", "39%", 10, Limits(4, 3), id="D2"),
-        pytest.param(None, "39%", 10, Limits(0, 3), id="D2-no-surge"),
-        pytest.param("39%", None, 10, Limits(4, 0), id="D2-none-unavailable"),
-        pytest.param("25%", "25%", 1, Limits(1, 0), id="default-of-one"),
+        pytest.param("0%", "0%", 10, RolloutLimits(0, 1), id="D1"),
+        pytest.param("0%", "0%", 0, RolloutLimits(0, 1), id="D1-of-none"),
+        pytest.param(0, 0, 3, RolloutLimits(0, 1), id="D1-as-numbers"),
+        pytest.param("39%", "39%", 10, RolloutLimits(4, 3), id="D2"),
+        pytest.param(None, "39%", 10, RolloutLimits(0, 3), id="D2-no-surge"),
+        pytest.param("39%", None, 10, RolloutLimits(4, 0), id="D2-none-unavailable"),
+        pytest.param("25%", "25%", 1, RolloutLimits(1, 0), id="default-of-one"),
     ],
 )
 def test_limits_are_rounded_away_from_harm_and_never_stand_still(surge, unavailable, desired, limits):
@@ -40,17 +40,17 @@ def test_limits_are_rounded_away_from_harm_and_never_stand_still(surge, unavaila
 @pytest.mark.parametrize("unavailable", ["100%", 10])
 def test_d3_no_more_pods_may_be_unavailable_than_there_are(make_deployment, unavailable):
     deployment = make_deployment(replicas=3, unavailable=unavailable, surge=0)
-    assert limits_of(deployment) == Limits(0, 3)
-    assert fewest_available(deployment) == 0
+    assert limits_of(deployment) == RolloutLimits(0, 3)
+    assert min_available(deployment) == 0
 
 
 def test_what_does_not_roll_has_no_limits(make_deployment):
     deployment = make_deployment(strategy={"type": "Recreate"})
-    assert (limits_of(deployment), max_pods(deployment), fewest_available(deployment)) == (Limits(0, 0), 10, 10)
+    assert (limits_of(deployment), max_pods(deployment), min_available(deployment)) == (RolloutLimits(0, 0), 10, 10)
 
 
 def test_of_no_pods_none_may_be_unavailable(make_deployment):
-    assert limits_of(make_deployment(replicas=0, surge=0, unavailable=0)) == Limits(0, 0)
+    assert limits_of(make_deployment(replicas=0, surge=0, unavailable=0)) == RolloutLimits(0, 0)
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_the_new_replica_set_takes_the_room_that_is_left(make_deployment, make_s
     sets = partition_sets(deployment, found)
     assert next_size(deployment, sets) == size
     if new is None:
-        assert first_size(deployment, sets) == size
+        assert new_replica_set_size(deployment, sets) == size
 
 
 def test_to_recreate_is_to_start_at_full_size(make_deployment, make_set):
     deployment = make_deployment("web:2", strategy={"type": "Recreate"})
-    assert first_size(deployment, partition_sets(deployment, [make_set(1, 10)])) == 10
+    assert new_replica_set_size(deployment, partition_sets(deployment, [make_set(1, 10)])) == 10
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ def test_old_replica_sets_lose_what_is_broken_and_then_what_is_not_needed(
     deployment = make_deployment("web:9", surge=3, unavailable=2)
     found = [make_set(number, *size) for number, size in enumerate(old, 1)]
     sets = partition_sets(deployment, [*found, make_set(9, *new)])
-    first = without_unhealthy(deployment, sets)
+    first = clean_up_unhealthy(deployment, sets)
     assert (None if first is None else named(first)) == unhealthy
-    assert named(without_surplus(deployment, sets)) == surplus
+    assert named(scale_down_available(deployment, sets)) == surplus
 
 
 def test_a_set_that_was_shrunk_is_not_counted_on_for_more_pods_than_it_wants(make_deployment, make_set):
     deployment = make_deployment("web:9", surge=3, unavailable=2)
     sets = partition_sets(deployment, [make_set(1, 0, 2), make_set(2, 3, 3), make_set(9, 8, 6)])
-    assert named(without_surplus(deployment, sets)) == {"web-2": 2}
+    assert named(scale_down_available(deployment, sets)) == {"web-2": 2}
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_set_is_not_counted_on_before_it_has_told_how_it_is_at_the_size_that_i
     back = make_set(9, 8, available, status={"observedGeneration": observed})
     back["metadata"]["generation"] = 2
     sets = partition_sets(deployment, [make_set(1, 5, 5), back])
-    assert without_unhealthy(deployment, sets) == (None if waits else [])
-    assert named(without_surplus(deployment, sets)) == surplus
+    assert clean_up_unhealthy(deployment, sets) == (None if waits else [])
+    assert named(scale_down_available(deployment, sets)) == surplus
 
 
 def test_of_sets_with_the_same_template_the_oldest_is_new(make_deployment, make_set):
@@ -153,7 +153,7 @@ def test_of_the_same_age_the_name_decides(make_deployment, make_set):
     ],
 )
 def test_terminating_pods_are_summed_unless_one_that_was_seen_does_not_tell(statuses, total):
-    assert terminating([{"status": status} for status in statuses]) == total
+    assert terminating_replicas([{"status": status} for status in statuses]) == total
 
 
 # -- resizing ----------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_each_set_keeps_its_part_of_a_new_size(make_deployment, make_set, asked,
     last = len(before)
     deployment = make_deployment(f"web:{last}", replicas=replicas, surge=surge, unavailable=1, status={"replicas": 13})
     found = [make_set(number, size, told=told) for number, size in enumerate(before, 1)]
-    sizes = named(resized(deployment, partition_sets(deployment, found)))
+    sizes = named(scaled_sizes(deployment, partition_sets(deployment, found)))
     assert sizes == {f"web-{number}": size for number, size in enumerate(after, 1)}
 
 
@@ -185,12 +185,12 @@ def test_a_tie_goes_to_the_newer_set_when_growing_and_to_the_older_when_shrinkin
     for replicas, order in ((9, ["web-2", "web-1"]), (5, ["web-1", "web-2"])):
         deployment = make_deployment("web:2", replicas=replicas, surge=1)
         sets = partition_sets(deployment, [make_set(1, 4, told=(7, 8)), make_set(2, 4, told=(7, 8))])
-        assert list(named(resized(deployment, sets))) == order
+        assert list(named(scaled_sizes(deployment, sets))) == order
 
 
 def test_nobody_knows_the_whole_where_neither_annotation_nor_status_tells(make_deployment, make_set):
     deployment = make_deployment("web:2", replicas=20, surge=0)
-    assert named(resized(deployment, partition_sets(deployment, [make_set(1, 8), make_set(2, 5)]))) == {
+    assert named(scaled_sizes(deployment, partition_sets(deployment, [make_set(1, 8), make_set(2, 5)]))) == {
         "web-1": 15,
         "web-2": 5,
     }
@@ -198,37 +198,37 @@ def test_nobody_knows_the_whole_where_neither_annotation_nor_status_tells(make_d
 
 def test_d17_a_deployment_of_no_pods_grows_in_its_newest_set_alone(make_deployment, make_set):
     deployment = make_deployment("web:2", replicas=6)
-    assert named(resized(deployment, partition_sets(deployment, [make_set(1, 0), make_set(2, 0)]))) == {"web-2": 6}
+    assert named(scaled_sizes(deployment, partition_sets(deployment, [make_set(1, 0), make_set(2, 0)]))) == {"web-2": 6}
     deployment = make_deployment("web:3", replicas=6)
-    assert named(resized(deployment, partition_sets(deployment, [make_set(1, 0), make_set(2, 0)]))) == {"web-2": 6}
+    assert named(scaled_sizes(deployment, partition_sets(deployment, [make_set(1, 0), make_set(2, 0)]))) == {"web-2": 6}
 
 
 def test_d19_what_is_old_goes_where_the_new_set_has_all(make_deployment, make_set):
     deployment = make_deployment("web:2")
     sets = partition_sets(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, told=(10, 13))])
-    assert resized(deployment, sets) == [Resize(sets.old[0], 0)]
+    assert scaled_sizes(deployment, sets) == [Resize(sets.old[0], 0)]
 
 
 def test_d20_old_pods_stay_where_the_new_ones_are_broken(make_deployment, make_set):
     deployment = make_deployment("web:2")
     sets = partition_sets(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, 4, told=(10, 13))])
-    assert named(resized(deployment, sets)) == {"web-2": 10, "web-1": 3}
+    assert named(scaled_sizes(deployment, sets)) == {"web-2": 10, "web-1": 3}
 
 
 def test_what_does_not_roll_is_not_resized_in_parts(make_deployment, make_set):
     deployment = make_deployment("web:2", replicas=20, strategy={"type": "Recreate"})
-    assert resized(deployment, partition_sets(deployment, [make_set(1, 3), make_set(2, 5)])) == []
+    assert scaled_sizes(deployment, partition_sets(deployment, [make_set(1, 3), make_set(2, 5)])) == []
 
 
 def test_without_sets_there_is_nothing_to_resize(make_deployment):
     deployment = make_deployment()
     assert active_or_latest(partition_sets(deployment, [])) is None
-    assert resized(deployment, partition_sets(deployment, [])) == []
+    assert scaled_sizes(deployment, partition_sets(deployment, [])) == []
 
 
 def test_a_set_of_the_right_size_is_told_of_it_lest_it_be_resized_for_ever(make_deployment, make_set):
     deployment = make_deployment(replicas=10)
     sets = partition_sets(deployment, [make_set(1, 10, told=(5, 7))])
-    assert resized(deployment, sets) == [Resize(sets.new, 10)]
+    assert scaled_sizes(deployment, sets) == [Resize(sets.new, 10)]
     sets = partition_sets(deployment, [make_set(1, 10, told=(10, 13))])
-    assert resized(deployment, sets) == []
+    assert scaled_sizes(deployment, sets) == []

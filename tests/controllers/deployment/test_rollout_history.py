@@ -4,14 +4,14 @@ import pytest
 
 from controller_manager.controllers.deployment.history import (
     annotations_for_new,
+    int_annotation,
     is_resized,
     last_revision,
     next_revision,
-    number_in,
     rollback_revision,
-    rolled_back,
-    to_forget,
+    sets_to_clean_up,
     with_revision_of,
+    with_template_of,
     without_rollback,
 )
 from controller_manager.controllers.deployment.new_replica_set import new_replica_set, replica_set_name, scaling_message
@@ -43,7 +43,7 @@ def named(sets):
     ],
 )
 def test_numbers_in_annotations_are_of_64_bits(make_set, text, number):
-    assert number_in(make_set(1, 1, revision=text), REVISION) == number
+    assert int_annotation(make_set(1, 1, revision=text), REVISION) == number
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_going_back_brings_the_template_and_the_annotations_of_then(make_deploym
     now = {ROLLBACK_TO: "1", REVISION: "2", LAST_APPLIED: "{}", "why": "new"}
     then = make_set(1, 0, told=(10, 13))
     then["metadata"]["annotations"]["why"] = "old"
-    back = rolled_back(make_deployment("web:2", annotations=now), then)
+    back = with_template_of(make_deployment("web:2", annotations=now), then)
     assert back["metadata"]["annotations"] == {REVISION: "2", LAST_APPLIED: "{}", "why": "old"}
     assert back["spec"]["template"] == make_deployment("web:1")["spec"]["template"]
 
@@ -170,7 +170,10 @@ def test_old_sets_over_the_limit_go_and_one_that_must_stay_uses_its_slot(
         more = {"size": 0} | changes.get(number, {})
         sets.append(make_set(number, **more))
     deployment = make_deployment("web:6", revisionHistoryLimit=limit)
-    assert named(to_forget(deployment, partition_sets(deployment, [*sets, make_set(6, 10)]), by_revision=True)) == gone
+    assert (
+        named(sets_to_clean_up(deployment, partition_sets(deployment, [*sets, make_set(6, 10)]), by_revision=True))
+        == gone
+    )
 
 
 def test_what_is_being_deleted_already_does_not_count(make_deployment, make_set):
@@ -178,14 +181,14 @@ def test_what_is_being_deleted_already_does_not_count(make_deployment, make_set)
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     deployment = make_deployment("web:4", revisionHistoryLimit=1)
     sets = partition_sets(deployment, [going, make_set(2, 0), make_set(3, 0), make_set(4, 10)])
-    assert named(to_forget(deployment, sets, by_revision=True)) == ["web-2"]
+    assert named(sets_to_clean_up(deployment, sets, by_revision=True)) == ["web-2"]
 
 
 @pytest.mark.parametrize(("by_revision", "gone"), [(True, ["web-2"]), (False, ["web-1"])])
 def test_a_set_that_came_back_is_young_by_its_revision_and_old_by_its_age(make_deployment, make_set, by_revision, gone):
     deployment = make_deployment("web:3", revisionHistoryLimit=1)
     sets = partition_sets(deployment, [make_set(1, 0, revision=5), make_set(2, 0, revision=2), make_set(3, 10)])
-    assert named(to_forget(deployment, sets, by_revision=by_revision)) == gone
+    assert named(sets_to_clean_up(deployment, sets, by_revision=by_revision)) == gone
 
 
 # -- the new set -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import forbidden, not_found, unavailable
 from controller_manager.controllers.endpoints.controller import SPEC, endpoints_changed
-from controller_manager.controllers.endpoints.subsets import truncated
+from controller_manager.controllers.endpoints.subsets import truncate
 from controller_manager.reconcile.contract import Change, Create, Delete, Enqueue, RecordEvent, Update
 from controller_manager.reconcile.kinds import ENDPOINTS, POD, SERVICE
 
@@ -180,7 +180,7 @@ def test_each_subset_keeps_its_share_and_ready_ones_come_first(given, expected):
         }
         for ready, unready in given
     ]
-    cut = truncated(subsets)
+    cut = truncate(subsets)
     assert [(len(s.get("addresses", ())), len(s.get("notReadyAddresses", ()))) for s in cut] == expected
     assert all(subset["ports"] == [{"port": 1}] for subset in cut)
 

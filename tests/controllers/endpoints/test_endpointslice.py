@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from apiserver.api.errors import forbidden, not_found, unavailable
-from controller_manager.controllers.endpointslice.controller import SLICES, SPEC, pod_changed
+from controller_manager.controllers.endpointslice.controller import SLICES_BY_SERVICE, SPEC, pod_changed
 from controller_manager.controllers.endpointslice.writes import slice_changed
 from controller_manager.reconcile.contract import Batch, Change, Create, Delayed, Delete, Update
 from controller_manager.reconcile.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
@@ -323,7 +323,7 @@ def test_a_second_look_without_a_change_writes_nothing(make_world, rehearse, mak
 def test_pods_and_slices_wake_their_service(make_world, make):
     world = make_world(SPEC, {SERVICE: [make.service()]})
     assert list(pod_changed(world, Change(None, make.pod(1)))) == ["shop/web"]
-    changed = slice_changed(SLICES)
+    changed = slice_changed(SLICES_BY_SERVICE)
     mine, theirs = a_slice("a"), a_slice("a", labels={MANAGED_BY: "somebody"})
     assert list(changed(world, Change(mine, None))) == [Delayed("shop/web", 1.0)]
     assert list(changed(world, Change(mine, theirs))) == [Delayed("shop/web", 1.0)]

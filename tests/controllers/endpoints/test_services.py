@@ -6,7 +6,7 @@ import pytest
 
 from controller_manager.controllers.endpoints.services import (
     Port,
-    Selectors,
+    ServiceSelectors,
     TriggerTimes,
     addresses_of,
     families_of,
@@ -22,7 +22,7 @@ SERVICE = "Service"
 
 @pytest.fixture
 def selectors():
-    return Selectors()
+    return ServiceSelectors()
 
 
 def changed(pod, **changes):
@@ -55,15 +55,15 @@ def test_a_change_of_a_pod_concerns_the_services_that_tell_of_it(selectors, make
     for name, selector in {"web": {"app": "web"}, "db": {"app": "db"}, "tier": {"app": "web", "tier": "a"}}.items():
         selectors.change(SERVICE, None, make.service(name, selector=selector))
     pod = make.pod(1)
-    assert sorted(selectors.touched(pod, changed(pod, **changes))) == expected
+    assert sorted(selectors.affected_services(pod, changed(pod, **changes))) == expected
 
 
 def test_pods_that_come_and_go_concern_services_only_if_they_have_an_address(selectors, make):
     selectors.change(SERVICE, None, make.service())
     pod, young = make.pod(1), make.pod(2, ips=[])
-    assert list(selectors.touched(None, pod)) == list(selectors.touched(pod, None)) == ["shop/web"]
-    assert list(selectors.touched(None, young)) == list(selectors.touched(young, None)) == []
-    assert list(selectors.touched(pod, pod)) == []
+    assert list(selectors.affected_services(None, pod)) == list(selectors.affected_services(pod, None)) == ["shop/web"]
+    assert list(selectors.affected_services(None, young)) == list(selectors.affected_services(young, None)) == []
+    assert list(selectors.affected_services(pod, pod)) == []
 
 
 def test_services_change_their_selectors_and_go(selectors, make):
@@ -72,15 +72,15 @@ def test_services_change_their_selectors_and_go(selectors, make):
     outside = make.service(selector={"app": "web"}, type="ExternalName")
     selectors.change(SERVICE, None, service)
     selectors.change(SERVICE, service, other)
-    assert list(selectors.touched(None, pod)) == []
+    assert list(selectors.affected_services(None, pod)) == []
     selectors.change(SERVICE, other, service)
-    assert list(selectors.touched(None, pod)) == ["shop/web"]
+    assert list(selectors.affected_services(None, pod)) == ["shop/web"]
     selectors.change(SERVICE, service, outside)
-    assert list(selectors.touched(None, pod)) == []
+    assert list(selectors.affected_services(None, pod)) == []
     selectors.change(SERVICE, outside, service)
     selectors.change(SERVICE, service, None)
-    assert list(selectors.touched(None, pod)) == []
-    assert selectors.touched(None, pod) == ()  # the namespace is as if there had never been any
+    assert list(selectors.affected_services(None, pod)) == []
+    assert selectors.affected_services(None, pod) == ()  # the namespace is as if there had never been any
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from apiserver.api.errors import conflict, not_found, unavailable
 from apiserver.api.storage_classes import CLAIM_FINALIZER, VOLUME_FINALIZER
 from controller_manager.controllers.volume import pvcprotection, pvprotection
-from controller_manager.controllers.volume.protection import uses
+from controller_manager.controllers.volume.protection import pod_uses_claim
 from controller_manager.reconcile.contract import Batch, Change, Get, ListAll, Update
 from controller_manager.reconcile.kinds import CLAIM, POD, VOLUME
 
@@ -29,8 +29,8 @@ def finalizers(done):
     ],
 )
 def test_a_pod_with_a_node_uses_its_claims(make, pod, expected):
-    assert uses(make.pod("web", "data", **pod), make.claim()) is expected
-    assert not uses(make.pod("web", "other", **pod), make.claim())
+    assert pod_uses_claim(make.pod("web", "data", **pod), make.claim()) is expected
+    assert not pod_uses_claim(make.pod("web", "other", **pod), make.claim())
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_pod_uses_the_claims_of_its_own_until_it_has_stopped(make, owner, meta
     pod, claim = make.pod("web", node="n1", ephemeral=["scratch"]), make.claim("web-scratch")
     pod["metadata"] |= meta
     claim["metadata"]["ownerReferences"] = [{"uid": owner, "controller": True}]
-    assert uses(pod, claim) is expected
+    assert pod_uses_claim(pod, claim) is expected
 
 
 # -- claims ------------------------------------------------------------------------------------------------------------

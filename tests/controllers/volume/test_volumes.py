@@ -5,9 +5,9 @@ import pytest
 from apiserver.api.storage_classes import default_of
 from controller_manager.controllers.volume.provisioning import (
     PROVISIONER,
-    assigned_claim,
-    first_classes,
-    is_ours_to_delete,
+    claim_with_provisioner,
+    default_classes,
+    is_deletable,
     new_volume,
     provisioner_of,
     undeletable_reason,
@@ -210,7 +210,7 @@ def test_of_several_default_classes_the_newest_is_it(make, classes, expected):
 
 
 def test_a_new_cluster_has_a_default_class_and_one_that_waits():
-    first, second = first_classes()
+    first, second = default_classes()
     assert default_of([first, second]) is first
     assert [each["metadata"]["name"] for each in (first, second)] == ["standard", "standard-wait"]
     assert [each["volumeBindingMode"] for each in (first, second)] == ["Immediate", "WaitForFirstConsumer"]
@@ -244,13 +244,13 @@ def test_a_volume_for_a_node_is_there_alone(make, labels, hostname):
 
 def test_a_claim_says_in_both_annotations_who_is_to_make_its_volume(make):
     claim = make.claim(annotations={"mine": "yes"})
-    assigned = assigned_claim(claim, "csi.example.com")
+    assigned = claim_with_provisioner(claim, "csi.example.com")
     assert assigned["metadata"]["annotations"] == {
         "mine": "yes",
         "volume.kubernetes.io/storage-provisioner": "csi.example.com",
         "volume.beta.kubernetes.io/storage-provisioner": "csi.example.com",
     }
-    assert assigned_claim(assigned, "csi.example.com") is assigned
+    assert claim_with_provisioner(assigned, "csi.example.com") is assigned
 
 
 @pytest.mark.parametrize(
@@ -290,5 +290,5 @@ def test_who_makes_the_volumes_of_a_class(make, provisioner, name, why):
 )
 def test_who_deletes_a_volume_and_whether_that_can_be_done(make, annotations, source, ours, why):
     volume = make.volume(annotations=annotations, spec=source)
-    assert is_ours_to_delete(volume) is ours
+    assert is_deletable(volume) is ours
     assert not ours or undeletable_reason(volume) == why

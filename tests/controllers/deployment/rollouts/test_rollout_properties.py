@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.api.errors import unavailable
-from controller_manager.controllers.deployment.history import is_resized, number_in
-from controller_manager.controllers.deployment.replica_sets import count, partition_sets
-from controller_manager.controllers.deployment.rolling import fewest_available, max_pods
+from controller_manager.controllers.deployment.history import int_annotation, is_resized
+from controller_manager.controllers.deployment.replica_sets import partition_sets, status_count
+from controller_manager.controllers.deployment.rolling import max_pods, min_available
 from controller_manager.reconcile.contract import Update, key_of
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 from controller_manager.reconcile.pod_templates import without_hash
@@ -87,7 +87,7 @@ def sleep(cluster, seconds):
 
 def undo(cluster):
     """What kubectl rollout undo does: the template of the revision before the newest."""
-    known = sorted(cluster.sets, key=lambda found: number_in(found, REVISION))
+    known = sorted(cluster.sets, key=lambda found: int_annotation(found, REVISION))
     if len(known) > 1:
         cluster.edit(template=without_hash(known[-2]["spec"]["template"]), paused=False)
 
@@ -139,18 +139,18 @@ class Watchman:
         assert sum(sizes.values()) <= max(max_pods(deployment), sum(self.sizes.values()))
         resizing = is_resized(deployment, partition_sets(deployment, seen)) or deployment["spec"].get("paused")
         if not resizing:
-            counts = {found["metadata"]["name"]: count(found, "availableReplicas") for found in seen}
+            counts = {found["metadata"]["name"]: status_count(found, "availableReplicas") for found in seen}
             before, after = (
                 sum(min(number, at.get(name, 0)) for name, number in counts.items()) for at in (self.sizes, sizes)
             )
-            assert after >= min(before, fewest_available(deployment))
+            assert after >= min(before, min_available(deployment))
 
     def check_revisions(self):
         for found in self.cluster.sets:
-            name, number = found["metadata"]["uid"], number_in(found, REVISION)
+            name, number = found["metadata"]["uid"], int_annotation(found, REVISION)
             assert number >= self.revisions.get(name, 0)
             self.revisions[name] = number
-        revision = number_in(self.cluster.deployment, REVISION) or 0
+        revision = int_annotation(self.cluster.deployment, REVISION) or 0
         assert revision >= self.revision
         self.revision = revision
 
@@ -177,9 +177,9 @@ def check_rest(cluster):
     assert sizes.pop("web:end") == replicas_of(deployment) == len(cluster.pods())
     assert not any(sizes.values())
     assert cluster.progress == "True/NewReplicaSetAvailable"
-    numbers = [number_in(found, REVISION) for found in cluster.sets]
+    numbers = [int_annotation(found, REVISION) for found in cluster.sets]
     assert len(set(numbers)) == len(numbers)
-    assert number_in(deployment, REVISION) == max(numbers)
+    assert int_annotation(deployment, REVISION) == max(numbers)
     cluster.writes.clear()
     cluster.start()
     cluster.sleep(5000)
@@ -209,7 +209,7 @@ def test_pods_are_never_fewer_nor_more_than_a_rollout_may_have(make_cluster, sha
         if name == "step":
             keep_up(cluster)
             deployment, ready = cluster.deployment, sum(map(is_ready, cluster.pods()))
-            floor = fewest_available(deployment)
+            floor = min_available(deployment)
             held = held or (ready >= floor and not is_resized(deployment, partition_sets(deployment, cluster.sets)))
             assert not held or ready >= floor
             assert len(cluster.pods()) == sum(wanted(cluster).values())
@@ -290,7 +290,7 @@ def test_what_is_late_known_of_replica_sets_breaks_no_floor(make_cluster, shape,
     """Statuses may be as old as they like: where pods stay ready and no size is changed, enough of them stay."""
     cluster = make_cluster("web:1", **shape)
     cluster.settle()
-    floor = fewest_available(cluster.deployment)
+    floor = min_available(cluster.deployment)
     assert secure(cluster) >= floor
     for name, value in happenings:
         match name:
