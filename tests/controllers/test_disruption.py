@@ -1,6 +1,7 @@
 """Disruption budgets: how many pods may go, who says how many there should be, and what is told when nobody does."""
 
 import pytest
+from triggers import woken
 
 from apiserver.api.errors import conflict, not_found, unavailable, unknown_path
 from controller_manager.controllers.disruption import budgets
@@ -372,9 +373,9 @@ WAKES = [
 def test_wakes_the_budgets_that_it_concerns(make_world, old, new, keys):
     unselective = a_budget("none", selector=None)
     world = make_world(SPEC, {DISRUPTION_BUDGET: [a_budget(), unselective], POD: []})
-    assert list(SPEC.watches[1].trigger(world, Change(old, new))) == keys
+    assert woken(SPEC, world, POD, Change(old, new)) == keys
 
 
 def test_a_pod_that_two_budgets_select_wakes_both_and_itself(make_world):
     world = make_world(SPEC, {DISRUPTION_BUDGET: [a_budget("x"), a_budget("y")], POD: []})
-    assert sorted(SPEC.watches[1].trigger(world, Change(None, a_pod("p")))) == ["default/x", "default/y", POD_KEY]
+    assert sorted(woken(SPEC, world, POD, Change(None, a_pod("p")))) == ["default/x", "default/y", POD_KEY]

@@ -44,7 +44,7 @@ def test_every_controller_is_told_of_with_its_queue_and_its_flag() -> None:
 
 def flag_row(action: argparse.Action) -> list[str]:
     value = action.metavar or action.dest.upper()
-    shown = {0: "", "?": f" [{value}]"}.get(action.nargs, f" {value}")  # type: ignore[arg-type]
+    shown = {0: "", "?": f" [{value}]"}.get(action.nargs, f" {value}")
     given = f"{action.default:g}" if isinstance(action.default, float) else str(action.default)
     default = "" if action.default in (None, "", False) else f"`{given}`"
     about = str(action.help).partition(f": {min(CONTROLLERS)}")[0]

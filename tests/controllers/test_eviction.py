@@ -8,6 +8,7 @@ import pytest
 from patience import SECONDS
 
 from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
 from apiserver.app import serving
 from apiserver.config import Config
 from controller_manager.controllers.disruption.controller import SPEC
@@ -41,7 +42,7 @@ class Cluster:
     client: Client
     caches: Caches
 
-    async def make_pod(self, name: str, owner: dict | None = None) -> None:
+    async def make_pod(self, name: str, owner: Obj | None = None) -> None:
         meta = {"name": name, "namespace": "default", "labels": LABELS, "ownerReferences": [owner] if owner else []}
         spec = {"containers": CONTAINERS, "nodeName": "n1"}
         await self.client.perform(Create(POD, {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}))
@@ -58,10 +59,10 @@ class Cluster:
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
         await self.client.perform(Create(POD, eviction, name, "eviction"))
 
-    async def until(self, said: Callable[[dict], bool]) -> dict:
+    async def until(self, said: Callable[[Obj], bool]) -> Obj:
         """The budget's status as soon as it is like that; every change of it is looked at, so no time is lost."""
         loop, cache = asyncio.get_running_loop(), self.caches[DISRUPTION_BUDGET]
-        found: asyncio.Future[dict] = loop.create_future()
+        found: asyncio.Future[Obj] = loop.create_future()
 
         def look(_=None) -> None:
             status = (cache.get("default/b") or {}).get("status") or {}
@@ -91,7 +92,7 @@ async def cluster(tmp_path) -> AsyncIterator[Cluster]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def allows(number: int, healthy: int) -> Callable[[dict], bool]:
+def allows(number: int, healthy: int) -> Callable[[Obj], bool]:
     return lambda status: (status["disruptionsAllowed"], status["currentHealthy"]) == (number, healthy)
 
 
@@ -104,6 +105,7 @@ async def test_a_budget_lets_pods_go_one_by_one_as_others_come(cluster):
     with pytest.raises(ApiError) as refused:
         await cluster.evict("b")
     assert (refused.value.code, refused.value.reason) == (429, "TooManyRequests")
+    assert refused.value.details is not None
     assert refused.value.details["causes"][0]["reason"] == "DisruptionBudget"
     await cluster.until(allows(0, 1))
     await cluster.client.perform(Delete(POD, "default/a", grace=0))

@@ -1,5 +1,7 @@
 """The garbage collector: what it deletes, in which order, and what it lets go."""
 
+from typing import Any
+
 import pytest
 
 from apiserver.api.errors import ApiError, conflict, not_found, unknown_path, unsupported_media_type
@@ -34,7 +36,7 @@ class Cluster:
     def __init__(self, world, reconcile) -> None:
         self.world = world
         self.run_key = reconcile
-        self.live = {}
+        self.live: dict[Any, Any] = {}
 
     def run(self, key, answers=lambda _: None):
         return self.run_key(SPEC, key, self.world, lambda request: answers(request) or self.answer(request))
@@ -261,7 +263,8 @@ def test_an_orphaning_owner_frees_its_dependents_and_then_itself(cluster):
     done = stage.run("replicasets.apps/ns/rs")
     batch, last = done.actions
     assert isinstance(batch, Batch)
-    assert {request.body["metadata"]["uid"] for request in batch.requests} == {"uid-p0", "uid-p1"}
+    patches = [request for request in batch.requests if isinstance(request, Patch)]
+    assert {patch.body["metadata"]["uid"] for patch in patches} == {"uid-p0", "uid-p1"}
     assert last.body["metadata"]["finalizers"] == ["example.com/mine"]
 
 

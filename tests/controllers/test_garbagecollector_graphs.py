@@ -3,6 +3,7 @@
 import copy
 from collections import deque
 from itertools import count
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -38,9 +39,9 @@ class Cluster:
     """
 
     def __init__(self) -> None:
-        self.store = {}
-        self.unheard = {kind: deque() for kind in KINDS}
-        self.due = {}
+        self.store: dict[str, Any] = {}
+        self.unheard: dict[Any, deque[Any]] = {kind: deque() for kind in KINDS}
+        self.due: dict[str, Any] = {}
         self.numbers = count(1)
         self.world = Caches()
         self.world.served = Served(dict.fromkeys(KINDS, VERBS), KINDS)
@@ -195,7 +196,7 @@ def test_what_is_owned_stays_and_what_nobody_owns_any_more_goes(rehearse, steps)
         assert "deletionTimestamp" not in obj["metadata"], f"{key} waits for nobody"
     graph = cluster.world.view("ownership")
     dependents = {uid: set(owner.dependents) for uid, owner in graph.owners.items()}
-    expected = {}
+    expected: dict[str, set[Any]] = {}
     for key, obj in cluster.store.items():
         kind, _ = place(int(key[-1]))
         for reference in obj["metadata"].get("ownerReferences", ()):

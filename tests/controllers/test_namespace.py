@@ -1,6 +1,9 @@
 """The namespace controller: pods first, then the rest, what is told of what remains, and the end."""
 
+from typing import Any
+
 import pytest
+from triggers import woken
 
 from apiserver.api import errors
 from controller_manager.controllers.namespace import SPEC
@@ -38,7 +41,7 @@ class Content:
 
     def __init__(self, **objects) -> None:
         self.objects = objects
-        self.refusals = {}
+        self.refusals: dict[Any, Any] = {}
 
     def __call__(self, request):
         for kind, error in self.refusals.items():
@@ -207,8 +210,7 @@ def test_the_last_word_is_said_again_when_others_were_faster(run):
 
 
 def keys(world, kind, change):
-    trigger = next(watch.trigger for watch in SPEC.watches if watch.kind == kind)
-    return list(trigger(world, change))
+    return woken(SPEC, world, kind, change)
 
 
 def test_a_deletion_that_begins_is_heard_and_later_changes_are_not():

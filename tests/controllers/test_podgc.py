@@ -1,6 +1,7 @@
 """Pod garbage collection: too many ended pods, pods of missing and lost nodes, and pods that never had one."""
 
 import pytest
+from triggers import woken
 
 from apiserver.api.errors import conflict, not_found, unavailable
 from controller_manager.controllers.podgc import SPEC
@@ -191,8 +192,7 @@ def test_one_pod_that_cannot_be_cleared_away_does_not_stop_the_others(do, refuse
 )
 def test_a_missing_node_is_in_quarantine_for_forty_seconds(make_world, kind, old, new, keys):
     world = make_world(SPEC, {NODE: [a_node()], POD: []})
-    (trigger,) = [watch.trigger for watch in SPEC.watches if watch.kind == kind]
-    assert list(trigger(world, Change(old, new))) == keys
+    assert woken(SPEC, world, kind, Change(old, new)) == keys
 
 
 def test_a_sweep_is_every_twenty_seconds():

@@ -146,8 +146,8 @@ class Cluster:
     async def suffer(self) -> None:
         """Be killed, one, the other, or both at once, so often."""
         half = KILLS // 2
-        rounds = [(self.kill_server,)] * half + [(self.kill_manager,)] * half
-        rounds += [(self.kill_server, self.kill_manager)] * half
+        rounds = [[self.kill_server]] * half + [[self.kill_manager]] * half
+        rounds += [[self.kill_server, self.kill_manager]] * half
         self.fate.shuffle(rounds)
         for kills in rounds:
             await asyncio.sleep(self.fate.uniform(0.0, 0.8))
@@ -189,7 +189,8 @@ class Changer:
         while True:
             await self.change()
             part = self.fate.choice((0.1, 0.5, 1.0))
-            await self.until(lambda web, part=part: web["status"].get("updatedReplicas", 0) >= part * WEB_PODS, WEB)
+            fewest = part * WEB_PODS
+            await self.until(lambda web: web["status"].get("updatedReplicas", 0) >= fewest, WEB)  # noqa: B023 - waited for
 
 
 async def whole(*work: Coroutine[Any, Any, None], until: Awaitable[None]) -> None:

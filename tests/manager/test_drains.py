@@ -31,7 +31,8 @@ def on(kubectl: Kubectl, node: str) -> list[str]:
 
 
 def _names(kubectl: Kubectl, what: str) -> list[str]:
-    return kubectl.told(f"get {what} -o name").split()
+    names: str = kubectl.told(f"get {what} -o name")
+    return names.split()
 
 
 def test_a_closed_node_gets_no_pods_until_it_is_open(opened: Kubectl, deployment: Write) -> None:

@@ -20,8 +20,9 @@ def awaited(kubectl: Kubectl, what: str, path: str, right: Callable[[list[str]],
     watch = kubectl.start(f"""get {what} --watch --request-timeout=30s -o 'jsonpath={path}{{"\\n"}}'""")
     try:
         for line in watch.stdout:
-            if right(found := line.split()):
-                return found
+            words: list[str] = line.split()
+            if right(words):
+                return words
     finally:
         watch.terminate()
         watch.communicate()

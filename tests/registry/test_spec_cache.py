@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
+from apiserver.api.meta import Obj
 from apiserver.api.user import User
 from apiserver.app import serving
 from apiserver.config import Config
@@ -98,7 +99,7 @@ async def test_the_fourth_pod_of_a_template_is_what_the_first_would_be(make, spe
 
 async def test_fields_that_were_owned_before_are_owned_as_those_of_any_pod(make):
     entry = {"manager": "before", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
-    fields = {"f:spec": {"f:dnsPolicy": {}, "f:nodeName": {}}}
+    fields: Obj = {"f:spec": {"f:dnsPolicy": {}, "f:nodeName": {}}}
     for name in "abc":
         made = await make({"containers": [CONTAINER]}, name=name, managedFields=[entry | {"fieldsV1": fields}])
         assert {entry["manager"]: entry["fieldsV1"]["f:spec"].get("f:dnsPolicy") for entry in _entries(made)} == {
@@ -113,7 +114,9 @@ async def test_a_status_of_a_pod_of_a_mould_has_its_defaults():
         registry = running.registry
         for name in "abc":
             await stored(registry, {"containers": [CONTAINER]}, name=name)
-        target = Target(registry.table.find("", "v1", "pods"), "default", "c", "status")
+        pods = registry.table.find("", "v1", "pods")
+        assert pods is not None
+        target = Target(pods, "default", "c", "status")
         sent = {"metadata": {"name": "c"}, "spec": {"containers": [CONTAINER]}, "status": {"podIP": "10.0.0.1"}}
         written = await update(registry, target, Body(sent), WriteOptions(User("u")))
     assert orjson.loads(written.kv.value)["status"]["podIPs"] == [{"ip": "10.0.0.1"}]

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
 from apiserver.api.user import User
 from apiserver.app import serving
 from apiserver.config import Config
@@ -53,7 +54,7 @@ PARTS = {
     "shareProcesses": True,
 }
 ENTRY = {"manager": "before", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
-TRACKED = [
+TRACKED: list[Obj] = [
     ENTRY | {"fieldsV1": {"f:spec": {"f:dnsPolicy": {}, "f:nodeName": {}}}},
     ENTRY | {"fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}}, "manager": "labels"},
     ENTRY | {"fieldsV1": {"f:spec": {"f:containers": {}}}, "manager": "m"},

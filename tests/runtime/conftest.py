@@ -208,8 +208,8 @@ class Watched:
 
     def __init__(self, kind=CONFIG_MAP):
         self.cache = KindCache(kind)
-        self.states = asyncio.Queue()
-        self.changes = []
+        self.states: asyncio.Queue[Any] = asyncio.Queue()
+        self.changes: list[Any] = []
         self.cache.listen(self.changes.append)
 
     async def state(self, wanted):

@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import pytest
+from running_controller import no_plan
 
 from controller_manager.reconcile.contract import NAMESPACE_INDEX, ORPHANS, OWNER, Change, Index, Spec, Watch
 from controller_manager.reconcile.kinds import CONFIG_MAP, EVERYTHING, POD, Kind
@@ -296,7 +297,8 @@ def test_since_when_changes_come_in_is_the_first_moment_until_they_stop(plain):
     plain.attach(4.0)
     assert (plain.attached, woken) == (3.0, ["now"])
     plain.detach()
-    assert plain.attached is None
+    detached = plain.attached
+    assert detached is None
     plain.attach(5.0)
     assert (plain.attached, woken) == (5.0, ["now"])
 
@@ -334,7 +336,7 @@ class Counted:
 
 
 def a_spec(name, *watches, **more):
-    return Spec(name=name, watches=watches, observe=lambda *_: None, reconcile=lambda *_: iter(()), **more)
+    return Spec(name=name, watches=watches, observe=lambda *_: None, reconcile=no_plan, **more)
 
 
 def test_a_view_is_made_once_and_hears_of_the_kinds_that_feed_it():

@@ -18,6 +18,7 @@ from controller_manager.reconcile.contract import (
     Get,
     ListAll,
     Patch,
+    Request,
     Update,
 )
 from controller_manager.reconcile.kinds import CONFIG_MAP, NAMESPACE
@@ -88,6 +89,7 @@ async def test_refusals_of_the_server_are_told_in_its_words(client):
         with pytest.raises(ApiError) as caught:
             await client.perform(request)
         assert (caught.value.code, caught.value.reason) == (code, reason)
+        assert caught.value.details is not None
         assert caught.value.details["name"]
 
 
@@ -123,7 +125,7 @@ async def test_a_client_certificate_says_who_asks(asked, cluster):
 
 
 async def test_many_requests_at_once_are_answered_in_their_order_errors_among_them(client):
-    requests = [Create(CONFIG_MAP, named(f"many-{number}")) for number in range(200)]
+    requests: list[Request] = [Create(CONFIG_MAP, named(f"many-{number}")) for number in range(200)]
     requests[100:100] = [Get(CONFIG_MAP, "default/absent"), Create(CONFIG_MAP, named("many-3"))]
     answers = await client.perform_all([*requests, ListAll(CONFIG_MAP, "default")])
     names = [answer["metadata"]["name"] for answer in answers[:100] + answers[102:-1]]

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
 import orjson
 import pytest
@@ -68,7 +69,7 @@ async def sent(hasty):
     seen = []
     observe = lambda method, code, seconds: seen.append((method, code, seconds))  # noqa: E731 - one line says it
     async with Client(ACCESS, hasty, user_agent="me/1", observe=observe) as client:
-        pool = client._connections
+        pool: Any = client._connections
         pool.client, pool.seen = client, seen
         yield pool
 
@@ -95,7 +96,8 @@ async def test_each_message_is_a_head_and_a_body_with_its_length_and_type(sent):
 async def test_without_a_token_nobody_is_named(hasty):
     async with Client(replace(ACCESS, token=""), hasty) as client:
         await client.perform(GET)
-        [message] = client._connections.messages
+        pool: Any = client._connections
+        [message] = pool.messages
     assert b"Authorization" not in message
     release = ".".join(version("mockube").split(".")[:2])
     assert f"User-Agent: mockube-controller-manager/{release}\r\n".encode() in message
@@ -112,7 +114,7 @@ async def test_without_a_token_nobody_is_named(hasty):
 )
 async def test_a_port_that_the_url_does_not_name_is_that_of_its_scheme(hasty, server, host, port):
     async with Client(Access(server, server_name="other"), hasty) as client:
-        pool = client._connections
+        pool: Any = client._connections
     place = pool.place
     assert place == ServerAddress(host, port, place.tls, "other")
     assert (place.tls is not None) == server.startswith("https")
@@ -138,7 +140,8 @@ async def test_a_twin_asks_on_its_own_without_a_limit_and_says_what_for(hasty):
     async with one.twin("events") as twin:
         for _ in range(3):
             await twin.perform(GET)
-        assert b"User-Agent: me/1/events\r\n" in twin._connections.messages[0]
+        pool: Any = twin._connections
+        assert b"User-Agent: me/1/events\r\n" in pool.messages[0]
     assert hasty.slept == []
     assert len(seen) == 3
 
@@ -214,6 +217,7 @@ async def test_a_refusal_tells_when_to_come_back(sent):
     for asking in (sent.client.perform(GET), sent.client.stream("/x", lambda _: None, seconds=9)):
         with pytest.raises(ApiError) as caught:
             await asking
+        assert caught.value.details is not None
         assert caught.value.details["retryAfterSeconds"] == 7
 
 

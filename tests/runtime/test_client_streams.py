@@ -10,7 +10,7 @@ from apiserver.api.errors import ApiError
 
 async def test_a_stream_is_fed_as_it_comes_until_its_end(asked, speak):
     said = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n"
-    fed = []
+    fed: list[bytes] = []
     async with asked(await speak(said)) as client:
         await client.stream("/x?watch=true", fed.append, seconds=20)
     assert b"".join(fed) == b"abcde"
@@ -53,7 +53,7 @@ async def test_a_stream_that_falls_silent_is_given_up_and_one_that_tells_somethi
     asked, serve, monkeypatch
 ):
     monkeypatch.setattr("controller_manager.runtime.connection.SILENCE_SECONDS", 0.3)
-    fed = []
+    fed: list[bytes] = []
 
     async def handle(request):
         response = web.StreamResponse()

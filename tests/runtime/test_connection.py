@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from typing import Any
 
 import pytest
 from wires import Wire, turns
@@ -16,9 +17,9 @@ MORE = b"HTTP/1.1 100 Continue\r\n\r\n"
 @pytest.fixture
 async def wire():
     """The transport of a connection; `freed` has whatever the connection told of."""
-    freed = []
+    freed: list[Connection] = []
     connection = Connection(freed.append)
-    wire = Wire(connection)
+    wire: Any = Wire(connection)
     wire.freed = freed
     connection.connection_made(wire)
     return wire
@@ -171,7 +172,7 @@ async def test_answers_that_are_on_their_way_are_skipped(wire, answer):
     ("code", "fed", "body"), [(200, [b"", b"ab", b"c"], b""), (299, [b"", b"ab", b"c"], b""), (300, [], b"abc")]
 )
 async def test_the_body_of_a_success_alone_is_fed(wire, code, fed, body):
-    pieces = []
+    pieces: list[bytes] = []
     reply = begin(wire, feed=pieces.append)
     wire.say(b"HTTP/1.1 %d x\r\nTransfer-Encoding: chunked\r\n\r\n" % code)
     for piece in (b"2\r\nab", b"\r\n", b"1\r\nc", b"\r\n0\r\n\r\n"):

@@ -295,7 +295,7 @@ STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 async def test_a_stream_has_a_connection_of_its_own_which_ends_with_it_and_is_not_counted(net, pooled):
     pool = pooled(limit=1)
-    fed = []
+    fed: list[bytes] = []
     streams = [asyncio.ensure_future(pool.stream(b"watch", fed.append, seconds=300)) for _ in range(2)]
     await turns()
     pool.exchange(b"get", seconds=70)

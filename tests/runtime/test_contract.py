@@ -1,6 +1,7 @@
 """Keys, what holds unless a controller or a flag says otherwise, and what refusals mean."""
 
 import pytest
+from running_controller import no_plan
 
 from apiserver.api.errors import ApiError
 from apiserver.api.schema import available_versions
@@ -59,7 +60,7 @@ def test_unless_flags_say_otherwise_the_settings_are_kube_controller_managers():
 
 
 def test_a_controller_has_five_workers_unless_it_says_otherwise():
-    assert Spec("x", (), lambda *_: None, lambda *_: iter(())).workers == 5
+    assert Spec("x", (), lambda *_: None, no_plan).workers == 5
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+from typing import Any
 
 import pytest
 from running_controller import Server, creations, pod
@@ -33,7 +34,8 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
             yield Create(POD, {})
 
     for told in (leaks, None):
-        stage, counted = make_stage(once, server=Unheard(), expectation_timeouts=told), []
+        counted: list[Any] = []
+        stage = make_stage(once, server=Unheard(), expectation_timeouts=told)
         means = dataclasses.replace(stage.controller._dependencies, count=lambda *each, into=counted: into.append(each))
         stage.controller = Controller(stage.spec, stage.queue, means)
         stage.queue.add("a/x")
@@ -48,7 +50,7 @@ class Deaf:
     """A server that hears everything and whose answers are lost."""
 
     def __init__(self) -> None:
-        self.heard = []
+        self.heard: list[Any] = []
 
     async def perform(self, request):
         self.heard.append(request)

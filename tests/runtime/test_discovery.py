@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from aiohttp import web
 
+from apiserver.api.meta import Obj
 from controller_manager.reconcile.kinds import EVERYTHING, LEASE, NAMESPACE, POD, REPLICA_SET, Kind, Served
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.client import Client
@@ -43,6 +45,8 @@ async def client(kube_cluster_session: Cluster) -> AsyncIterator[Client]:
 class Documents:
     """A server of documents that a test gives and changes; a number is an answer of that code."""
 
+    client: Client
+
     def __init__(self) -> None:
         self.found = {"/api": {"kind": "APIVersions", "versions": []}, "/apis": aggregated(GIZMO)}
         self.requests: list[tuple[str, str]] = []
@@ -67,7 +71,7 @@ async def documents(aiohttp_server):
 
 
 def aggregated(*kinds: Kind, freshness: str = "Current", verbs=("delete", "list", "watch")):
-    groups: dict[str, list] = {}
+    groups: dict[str, list[Any]] = {}
     for kind in kinds:
         resource = {
             "resource": kind.plural,
@@ -151,7 +155,8 @@ async def test_the_real_server_answers_in_two_documents(kube_cluster_session):
 
 async def test_a_resource_without_a_kind_is_not_known(documents):
     document = aggregated(GIZMO, OLD_GIZMO)
-    for odd in ({}, {"responseKind": None}, {"responseKind": {}}):
+    odd_ones: tuple[Obj, ...] = ({}, {"responseKind": None}, {"responseKind": {}})
+    for odd in odd_ones:
         [version, _] = document["items"][0]["versions"]
         version["resources"].append({"resource": "odd", "scope": "Namespaced", "verbs": ["list"]} | odd)
     documents.found["/apis"] = document
@@ -400,7 +405,8 @@ async def test_after_half_a_minute_it_is_begun_without_the_kinds_that_are_late(c
 
 
 async def test_nobody_is_ready_before_the_first_look(caches):
-    discoverer = Discoverer(None, caches, Turns(), Late())
+    nobody: Any = None  # nobody is asked before the first look
+    discoverer = Discoverer(nobody, caches, Turns(), Late())
     waiting = asyncio.ensure_future(discoverer.until_ready())
     for _ in range(5):
         await asyncio.sleep(0)

@@ -2,16 +2,18 @@
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from apiserver.api.meta import Obj
 from controller_manager.reconcile.contract import WARNING, RecordEvent
 from controller_manager.runtime.event_builder import core_event, core_patch, new_event, occurrence
 from controller_manager.runtime.event_correlator import Correlator, Recent, Series
 
 NOW = 1_800_000_000 * 10**9
 SECOND = 10**9
-POD = {
+POD: Obj = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "7"},
@@ -42,7 +44,12 @@ def test_the_same_is_counted(correlate):
 
 def test_other_sources_objects_and_reasons_are_counted_apart(correlate):
     correlate(0)
-    others = [{"source": "y-controller"}, {"of": NODE}, {"reason": "Other"}, {"message": "it did not"}]
+    others: list[dict[str, Any]] = [
+        {"source": "y-controller"},
+        {"of": NODE},
+        {"reason": "Other"},
+        {"message": "it did not"},
+    ]
     assert [correlate(1, **other)[0] for other in others] == [1, 1, 1, 1]
 
 
@@ -205,8 +212,9 @@ def observe():
             occurrence(RecordEvent(of, "FailedScheduling", "no"), "default-scheduler", nanos=next(times))
         )
 
-    say.series = series
-    return say
+    observing: Any = say
+    observing.series = series
+    return observing
 
 
 def test_the_second_makes_a_series_and_the_rest_are_counted_silently(observe):

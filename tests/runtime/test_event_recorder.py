@@ -2,11 +2,13 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from aiohttp import web
 from patience import SECONDS
 
+from apiserver.api.meta import Obj
 from controller_manager.reconcile.contract import WARNING, Create, Delete, RecordEvent
 from controller_manager.reconcile.kinds import CONFIG_MAP, EVENT, NAMESPACE
 from controller_manager.runtime import client as clients
@@ -16,7 +18,7 @@ from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.event_recorder import Recorder
 from controller_manager.runtime.kubeconfig import Access, load
 
-REGARDING = {
+REGARDING: Obj = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
     "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "1"},
@@ -101,7 +103,7 @@ async def test_one_refused_event_does_not_hold_up_others(client, told, beside, c
     assert "an event was refused" in caplog.text
 
 
-class Sent(list):
+class Sent(list[Any]):
     """What was sent, and who waits for it to be so much."""
 
     def __init__(self):
@@ -122,7 +124,9 @@ class Sent(list):
 @asynccontextmanager
 async def a_recorder(serve, clock):
     """A recorder, what it sent, and the codes with which its server answers, 201 after them; 0 for no answer."""
-    sent, codes, requests = Sent(), [], []
+    sent = Sent()
+    codes: list[int] = []
+    requests: list[Any] = []
 
     async def handle(request):
         body = await request.json()
@@ -134,7 +138,7 @@ async def a_recorder(serve, clock):
         return web.json_response({"kind": "Status", "code": code} if code != 201 else {}, status=code or 500)
 
     async with Client(await serve(handle), clock) as client:
-        recorder = Recorder(client, clock)
+        recorder: Any = Recorder(client, clock)
         recorder.sent, recorder.codes, recorder.requests = sent, codes, requests
         yield recorder
 
@@ -420,7 +424,6 @@ async def test_of_all_sources_four_events_are_under_way_at_a_time_and_one_of_eac
         async with beside(recorder.run()):
             for _ in range(100):
                 await asyncio.sleep(0)
-        components = [
-            message.partition(b'"component":"')[2].partition(b'"')[0] for message in client._connections.messages
-        ]
+        pool: Any = client._connections
+        components = [message.partition(b'"component":"')[2].partition(b'"')[0] for message in pool.messages]
     assert components == [b"source-0", b"source-1", b"source-2", b"source-3"]

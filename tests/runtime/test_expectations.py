@@ -1,5 +1,7 @@
 """What a key waits for before it runs again: that caches have seen what it wrote, or may have written."""
 
+from typing import Any
+
 import pytest
 
 from controller_manager.reconcile.contract import Create, Delete, Get, ListAll, Update
@@ -151,7 +153,7 @@ def test_each_write_begins_the_five_minutes_again(caches):
 
 
 def test_what_expired_is_told_once_and_awaited_no_longer(caches):
-    expired = []
+    expired: list[Any] = []
     awaited = Expectations(caches, expired.append)
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     for now in (EXPIRES, EXPIRES, EXPIRES + 1):
@@ -160,7 +162,7 @@ def test_what_expired_is_told_once_and_awaited_no_longer(caches):
 
 
 def test_what_was_seen_is_not_told_to_have_expired_later(caches):
-    expired = []
+    expired: list[Any] = []
     awaited = Expectations(caches, expired.append)
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     caches[POD].advance(12)

@@ -2,6 +2,7 @@
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from running_controller import no_plan
 
 from controller_manager.exposition import exposition
 from controller_manager.metrics import Metrics
@@ -26,7 +27,7 @@ def metrics() -> Metrics:
 
 
 def spec(*meters, gauges=()) -> Spec:
-    return Spec("x", (), lambda *_: None, lambda *_: iter(()), meters=meters, gauges=gauges)
+    return Spec("x", (), lambda *_: None, no_plan, meters=meters, gauges=gauges)
 
 
 def told(metrics) -> dict[str, dict[tuple[str, ...], float]]:

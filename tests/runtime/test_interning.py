@@ -7,13 +7,14 @@ from operator import getitem
 
 import pytest
 
+from apiserver.api.meta import Obj
 from controller_manager.runtime import interning
 from controller_manager.runtime.interning import Sharing
 
 TIME = "2027-01-15T08:00:00Z"
 
 
-def pod(name: str, node: str = "n") -> dict:
+def pod(name: str, node: str = "n") -> Obj:
     return copy.deepcopy(
         {
             "metadata": {
@@ -42,7 +43,7 @@ def test_an_object_is_what_it_was():
         assert keep.shared(pod(name)) == pod(name)
 
 
-def parsed(name: str) -> dict:
+def parsed(name: str) -> Obj:
     """Return a pod with everything that pods have in common, as parsed from bytes of its own: no text is another's."""
     container = {
         "name": "web",
@@ -71,7 +72,8 @@ def parsed(name: str) -> dict:
         "containerStatuses": [container],
         "initContainerStatuses": [container | {"name": "init"}],
     }
-    return json.loads(json.dumps(whole))
+    copied: Obj = json.loads(json.dumps(whole))
+    return copied
 
 
 METADATA = [

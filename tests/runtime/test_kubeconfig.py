@@ -122,14 +122,18 @@ def test_what_is_no_pod_is_told(tmp_path):
 def test_a_server_is_asked_who_it_is_unless_it_is_insecure(written):
     plain = {"certificate-authority-data": ""}
     secure = load(written(config(plain))).tls()
+    assert secure is not None
     assert (secure.check_hostname, secure.verify_mode) == (True, ssl.CERT_REQUIRED)
     insecure = load(written(config(plain | {"insecure-skip-tls-verify": True}))).tls()
+    assert insecure is not None
     assert (insecure.check_hostname, insecure.verify_mode) == (False, ssl.CERT_NONE)
     assert load(written(config({"server": "http://h"}))).tls() is None
 
 
 def test_a_server_is_asked_who_it_is_where_nothing_is_said():
-    assert Access("https://h").tls().verify_mode == ssl.CERT_REQUIRED
+    context = Access("https://h").tls()
+    assert context is not None
+    assert context.verify_mode == ssl.CERT_REQUIRED
 
 
 def test_a_pods_files_are_where_kubernetes_mounts_them(monkeypatch):

@@ -1,6 +1,7 @@
 """Who leads, of several candidates on one real server; each has a clock of its own, as real ones do."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -25,7 +26,7 @@ def candidate(client, hasty):
     def make(name, *, by=None):
         clock = type(hasty)()
         recorder = Recorder(by or client, clock)
-        elector = Elector(by or client, recorder, clock, lease=KEY, name=name)
+        elector: Any = Elector(by or client, recorder, clock, lease=KEY, name=name)
         elector.clock, elector.recorder = clock, recorder
         return elector
 
@@ -181,7 +182,7 @@ async def test_of_two_that_try_at_once_one_leads(candidate, client):
 
 @pytest.mark.parametrize("code", [500, 403, 0])
 async def test_a_leader_whose_server_fails_gives_up_before_others_take_over(serve, candidate, hasty, code):
-    fails = []
+    fails: list[Any] = []
 
     async def handle(request):
         if fails and not code:
@@ -342,7 +343,8 @@ def slow_server(serve):
     """
 
     async def start(seconds):
-        kept, candidates = {}, []
+        kept: dict[str, Any] = {}
+        candidates: list[Any] = []
 
         async def handle(request):
             if request.can_read_body:
@@ -387,7 +389,8 @@ async def test_a_renewal_that_took_longer_than_it_holds_makes_nobody_safe(slow_s
 
 async def test_a_renewal_without_an_answer_and_a_look_at_it_make_nobody_safe(serve, candidate, hasty):
     """The lease that was seen says that the leader has it, but nobody knows since when on the leader's clock."""
-    kept, answers = {}, [201]
+    kept: dict[str, Any] = {}
+    answers = [201]
 
     async def handle(request):
         if not request.can_read_body:
@@ -435,7 +438,8 @@ async def test_a_lease_that_changes_is_free_only_a_whole_duration_later(candidat
 
 async def test_a_leader_tries_to_renew_as_long_as_a_try_ends_before_the_deadline(serve, candidate, hasty):
     """It gives up after ten seconds of trying: tries begin after 0, 2, 4, 6, 8 and 10 of them."""
-    fails, tried = [], []
+    fails: list[Any] = []
+    tried: list[Any] = []
 
     async def handle(request):
         body = await request.json() if request.can_read_body else {}

@@ -1,6 +1,7 @@
 """Watchers of the real server: nothing is missed, also when it restarts."""
 
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -92,8 +93,9 @@ def restarted(tmp_path, unused_tcp_port):
         async with serving(config):
             yield access
 
-    run.access = access
-    return run
+    restarting: Any = run
+    restarting.access = access
+    return restarting
 
 
 async def test_nothing_is_lost_or_told_twice_when_the_server_restarts(restarted, following, tmp_path, hasty):

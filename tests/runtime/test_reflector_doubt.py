@@ -37,7 +37,7 @@ class Server:
 
     def __init__(self, clock, *ends):
         self.clock = clock
-        self.origin = ("one", 5)
+        self.origin: tuple[str | int | None, int] = ("one", 5)
         self.questions = 0
         self.watches = []
         self.ends = list(ends)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from random import SystemRandom
 
 import pytest
 from aiohttp import web
@@ -13,6 +14,7 @@ from controller_manager.runtime import reflector
 from controller_manager.runtime.cache import KindCache
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.reflector import State, follow
+from controller_manager.runtime.requests import JSON
 
 ADDED = b'{"type": "ADDED", "object": {"metadata": {"name": "a", "namespace": "d", "resourceVersion": "1"}}}\n'
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
@@ -224,7 +226,7 @@ async def test_a_watch_that_tells_garbage_or_ends_early_begins_anew(stub, follow
 async def test_waits_grow_up_to_a_minute_and_begin_again_after_two_calm_minutes(
     stub, following, hasty, monkeypatch, chance, calm
 ):
-    monkeypatch.setattr(reflector.SystemRandom, "random", lambda _: chance)
+    monkeypatch.setattr(SystemRandom, "random", lambda _: chance)
     enough = asyncio.Event()
 
     async def handle(_):
@@ -337,11 +339,11 @@ async def test_where_metadata_is_enough_it_is_all_that_is_asked_for(stub, follow
 async def test_a_watch_asks_for_five_to_ten_minutes_and_is_broken_off_half_a_minute_later(
     serve, following, hasty, monkeypatch, initial_end, seconds
 ):
-    monkeypatch.setattr(reflector.SystemRandom, "random", lambda _: seconds / 300 - 1)
+    monkeypatch.setattr(SystemRandom, "random", lambda _: seconds / 300 - 1)
     asked, patience = [], []
 
     class ListeningClient(Client):
-        async def stream(self, target, feed, *, seconds, accept):
+        async def stream(self, target, feed, *, seconds, accept=JSON):
             patience.append(seconds)
             await super().stream(target, feed, seconds=seconds, accept=accept)
 

@@ -185,12 +185,15 @@ def test_a_server_that_says_nothing_is_unknown_to_have_had_a_cause():
 
 def test_of_a_long_page_the_first_2048_bytes_are_quoted():
     error = refusal(502, b"q" * 2047 + b"yz" + b"z" * 4000)
+    assert error.details is not None
     assert error.details["causes"][0]["message"] == "q" * 2047 + "y"
 
 
 @pytest.mark.parametrize("soon", ["", "soon", "1.5"])
 def test_only_whole_seconds_say_when_to_come_back(soon):
-    assert "retryAfterSeconds" not in refusal(503, b"", soon).details
+    details = refusal(503, b"", soon).details
+    assert details is not None
+    assert "retryAfterSeconds" not in details
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def elapsed() -> float:
 
 
 async def take(queue) -> str:
-    key = await queue.get()
+    key: str = await queue.get()
     queue.done(key)
     return key
 

@@ -59,6 +59,11 @@ def nothing(_key: str) -> Plan:
     yield from ()
 
 
+def no_plan(*_: Any) -> Plan:
+    """Do nothing."""
+    yield from ()
+
+
 def failing(error: Exception) -> Callable[[str], Plan]:
     def plan(key: str) -> Plan:
         yield from ()

@@ -193,7 +193,7 @@ async def test_log_and_metrics_hold_neither_tokens_nor_secrets(api, caplog) -> N
 # Client certificates.
 
 
-def holder(cluster, directory: Path, *subject: x509.NameAttribute) -> ssl.SSLContext:
+def holder(cluster, directory: Path, *subject: x509.NameAttribute[str]) -> ssl.SSLContext:
     """A context that shows a certificate of the cluster's authority for a subject."""
     found = cluster.ca_file
     authority = x509.load_pem_x509_certificate(found.read_bytes())

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.api.meta import Obj
 from apiserver.config import Config
 
 Api = Any
@@ -88,7 +89,7 @@ async def test_the_status_of_a_united_deployment_is_told_as_each_version_has_it(
     assert told == change["status"]
 
 
-MORE = {
+MORE: dict[str, Obj] = {
     "CloneSet": {},
     "StatefulSet": {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}]},
     "UnitedDeployment": {

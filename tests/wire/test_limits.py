@@ -23,7 +23,7 @@ def sized(size: int) -> bytes:
 
 
 async def lives(api) -> bool:
-    return (await api.get("/readyz")).text == "ok"
+    return bool((await api.get("/readyz")).text == "ok")
 
 
 # Bodies.

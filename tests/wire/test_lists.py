@@ -231,7 +231,7 @@ async def test_a_version_that_is_about_to_come_is_waited_for(api, eventually) ->
     path = f"{CONFIG_MAPS}?resourceVersion={int(made.version) + 1}"
 
     async def is_waiting() -> bool:
-        return await api.metrics("apiserver_current_inflight_requests", "readOnly") == 1
+        return bool(await api.metrics("apiserver_current_inflight_requests", "readOnly") == 1)
 
     async with asyncio.TaskGroup() as group:
         reading = group.create_task(api.get(path))

@@ -14,7 +14,8 @@ async def behind(opened, shared_etcd, tmp_path, monkeypatch):
     settings = Config(store=shared_etcd.url, etcd=EtcdAccess(prefix=f"/{tmp_path.name}"))
     async with opened(settings) as one, opened(settings) as other:
         await one.post(CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"number": "1"}})
-        store, asked = other.running.registry.storage.store, []
+        asked: list[int] = []
+        store = other.running.registry.storage.store
         get, fresh = store.get, store.sync_read
         await fresh()
         stale = {kv.key: kv for kv in store.range("/registry/configmaps/default/").items}

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import pytest
@@ -16,7 +16,7 @@ WATCH = f"{CONFIG_MAPS}?watch=1"
 
 
 async def watches(api, count: int) -> bool:
-    return await api.watches() == count
+    return bool(await api.watches() == count)
 
 
 def told(events: list[Any]) -> list[tuple[str, str]]:
@@ -352,10 +352,11 @@ async def test_compaction_that_overtakes_a_slow_reader_ends_its_watch_with_410(a
     head = f"GET {WATCH}&resourceVersion={api.now} HTTP/1.0\r\nAuthorization: Bearer of-the-administrator\r\n\r\n"
     writer.write(head.encode())
     await asyncio.wait_for(reader.readline(), SECONDS)
-    writer.transport.pause_reading()
+    transport = cast("asyncio.Transport", writer.transport)
+    transport.pause_reading()
     made = [(await api.make(f"a{n}", data={"x": padding}))[0] for n in range(1500)]
     await store.compact(int(made[-1].version))
-    writer.transport.resume_reading()
+    transport.resume_reading()
     answer = await asyncio.wait_for(reader.read(), SECONDS)
     writer.close()
     events = [json.loads(line) for line in answer.partition(b"\r\n\r\n")[2].splitlines()]

@@ -5,9 +5,10 @@ import gc
 import json
 import threading
 import tracemalloc
+from asyncio import selector_events
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from patience import SECONDS
@@ -38,6 +39,11 @@ async def raw_watch(api, query: str = "") -> tuple[asyncio.StreamReader, asyncio
     return reader, writer
 
 
+def of_a_socket(writer: asyncio.StreamWriter) -> asyncio.Transport:
+    """Return the transport of a connection, which can be read from, too."""
+    return cast("asyncio.Transport", writer.transport)
+
+
 async def test_quiet_watches_end_when_their_clients_close(api, eventually) -> None:
     opened = [await raw_watch(api) for _ in range(20)]
     assert await api.watches() == 20
@@ -60,7 +66,7 @@ async def test_websocket_watches_end_when_their_clients_close(api, eventually) -
 
 async def test_a_watch_that_nobody_reads_ends_when_its_client_closes(api, eventually) -> None:
     _, writer = await raw_watch(api)
-    writer.transport.pause_reading()
+    of_a_socket(writer).pause_reading()
     await api.make(*(f"a{n}" for n in range(300)), data={"x": "x" * 50_000})
     writer.transport.abort()
     await eventually(lambda: all_gone(api))
@@ -70,7 +76,7 @@ async def test_clients_that_never_read_cost_bounded_memory(api, eventually) -> N
     """Ten of them, 20,000 events of 1 kB: what the server holds for each stays far under what it could send."""
     opened = [await raw_watch(api, "&resourceVersion=" + str(api.now)) for _ in range(10)]
     for _, writer in opened:
-        writer.transport.pause_reading()
+        of_a_socket(writer).pause_reading()
     store = api.running.registry.storage.store
     await api.make("a", data={"x": "x" * 1000})
     kv = store.get("/registry/configmaps/default/a")
@@ -96,7 +102,8 @@ async def test_clients_that_never_read_cost_bounded_memory(api, eventually) -> N
 
 def buffered() -> int:
     """Bytes that wait to be written, of all connections of this process."""
-    found = [each for each in gc.get_objects() if type(each) is asyncio.selector_events._SelectorSocketTransport]
+    transport: Any = vars(selector_events)["_SelectorSocketTransport"]
+    found = [each for each in gc.get_objects() if type(each) is transport]
     return sum(each.get_write_buffer_size() for each in found)
 
 
@@ -135,7 +142,7 @@ async def test_clients_that_do_not_read_do_not_keep_the_server_from_stopping(ope
         api = await stack.enter_async_context(opened())
         connections = [await raw_watch(api) for _ in range(5)]
         for _, writer in connections:
-            writer.transport.pause_reading()
+            of_a_socket(writer).pause_reading()
         await api.make(*(f"a{n}" for n in range(300)), data={"x": "x" * 50_000})
         async with asyncio.timeout(SECONDS):
             await stack.aclose()

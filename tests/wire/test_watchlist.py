@@ -90,10 +90,11 @@ async def test_a_version_to_come_is_waited_for(api, eventually) -> None:
 
     async def listed() -> list[Any]:
         async with api.watch(f"{LIST}&resourceVersion={int(made.version) + 1}") as watched:
-            return await watched.take(3)
+            events: list[Any] = await watched.take(3)
+            return events
 
     async def is_asked() -> bool:
-        return await api.watches() == 1
+        return bool(await api.watches() == 1)
 
     async with asyncio.TaskGroup() as group, asyncio.timeout(SECONDS):
         events = group.create_task(listed())

@@ -1,6 +1,7 @@
 """Which Deployments a change of a ReplicaSet or a pod wakes."""
 
 import pytest
+from triggers import trigger_of
 
 from controller_manager.controllers.deployment.controller import SPEC
 from controller_manager.reconcile.contract import Change
@@ -15,8 +16,7 @@ def woken(make_world):
     """woken(kind, old, new, objects): the keys."""
 
     def of(kind, old, new, objects):
-        trigger = next(watch.trigger for watch in SPEC.watches if watch.kind is kind)
-        return sorted(trigger(make_world(SPEC, objects), Change(old, new)))
+        return sorted(trigger_of(SPEC, kind)(make_world(SPEC, objects), Change(old, new)))
 
     return of
 

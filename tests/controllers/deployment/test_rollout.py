@@ -130,6 +130,7 @@ def test_a_set_is_not_counted_on_before_it_has_told_how_it_is_at_the_size_that_i
 def test_of_sets_with_the_same_template_the_oldest_is_new(make_deployment, make_set):
     twin = make_set(2, 3) | {"spec": make_set(1, 3)["spec"]}
     sets = partition_sets(make_deployment("web:1"), [twin, make_set(1, 2)])
+    assert sets.new is not None
     assert sets.new["metadata"]["name"] == "web-1"
     assert [old["metadata"]["name"] for old in sets.old] == ["web-2"]
 
@@ -229,6 +230,7 @@ def test_without_sets_there_is_nothing_to_resize(make_deployment):
 def test_a_set_of_the_right_size_is_told_of_it_lest_it_be_resized_for_ever(make_deployment, make_set):
     deployment = make_deployment(replicas=10)
     sets = partition_sets(deployment, [make_set(1, 10, told=(5, 7))])
+    assert sets.new is not None
     assert scaled_sizes(deployment, sets) == [Resize(sets.new, 10)]
     sets = partition_sets(deployment, [make_set(1, 10, told=(10, 13))])
     assert scaled_sizes(deployment, sets) == []

@@ -1,6 +1,7 @@
 """Services, pods and nodes for the controllers of endpoints."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,13 +17,18 @@ def a_service(name="web", *, labels=None, annotations=None, **spec):
 
 
 def a_pod(number, *, ready=True, node="n1", ips=None, labels=None, deleting=False, phase="Running", at=TIME, **spec):
-    meta = {"name": f"web-{number}", "namespace": "shop", "uid": f"uid-{number}", "resourceVersion": "1"}
+    meta: dict[str, Any] = {
+        "name": f"web-{number}",
+        "namespace": "shop",
+        "uid": f"uid-{number}",
+        "resourceVersion": "1",
+    }
     meta["labels"] = {"app": "web"} if labels is None else labels
     if deleting:
         meta["deletionTimestamp"] = TIME
     ips = [f"10.1.{number // 200}.{number % 200}"] if ips is None else ips
     conditions = [{"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": at}]
-    status = {"phase": phase, "conditions": conditions, "podIPs": [{"ip": ip} for ip in ips]}
+    status: dict[str, Any] = {"phase": phase, "conditions": conditions, "podIPs": [{"ip": ip} for ip in ips]}
     if ips:
         status["podIP"] = ips[0]
     given = {"nodeName": node, "containers": [{"name": "c"}]}

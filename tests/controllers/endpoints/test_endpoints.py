@@ -1,6 +1,7 @@
 """Endpoints: subsets by ports, what is cut off, labels and annotations, and Endpoints of Services that are gone."""
 
 import pytest
+from triggers import NO_LISTERS
 
 from apiserver.api.errors import forbidden, not_found, unavailable
 from controller_manager.controllers.endpoints.controller import SPEC, endpoints_changed
@@ -213,9 +214,9 @@ def test_a_manager_that_starts_looks_for_what_was_left(reconcile, make):
 
 def test_only_endpoints_that_go_wake_their_service():
     old = endpoints()
-    assert list(endpoints_changed(None, Change(old, None))) == ["shop/web"]
-    assert list(endpoints_changed(None, Change(None, old))) == []
-    assert list(endpoints_changed(None, Change(old, endpoints()))) == []
+    assert list(endpoints_changed(NO_LISTERS, Change(old, None))) == ["shop/web"]
+    assert list(endpoints_changed(NO_LISTERS, Change(None, old))) == []
+    assert list(endpoints_changed(NO_LISTERS, Change(old, endpoints()))) == []
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ import copy
 import pytest
 
 from apiserver.api.errors import forbidden, not_found, unavailable
-from controller_manager.controllers.endpointslice.controller import SLICES_BY_SERVICE, SPEC, pod_changed
+from controller_manager.controllers.endpoints.selected_pods import pod_changed
+from controller_manager.controllers.endpointslice.controller import SLICES_BY_SERVICE, SPEC
 from controller_manager.controllers.endpointslice.writes import slice_changed
 from controller_manager.reconcile.contract import Batch, Change, Create, Delayed, Delete, Update
 from controller_manager.reconcile.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE

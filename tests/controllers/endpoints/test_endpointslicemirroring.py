@@ -1,6 +1,7 @@
 """Endpoints that somebody wrote, mirrored in slices: what they tell, and when they go."""
 
 import pytest
+from triggers import NO_LISTERS
 
 from apiserver.api.errors import forbidden, unavailable
 from controller_manager.controllers.endpointslicemirroring.controller import SPEC, service_changed
@@ -206,6 +207,6 @@ def test_a_refusal_is_tried_again_unless_the_namespace_goes(do):
 def test_services_without_a_selector_wake_their_endpoints(make):
     bare, selecting = make.service(selector=None), make.service()
     changes = [Change(None, bare), Change(bare, None), Change(bare, selecting), Change(selecting, bare)]
-    assert [list(service_changed(None, change)) for change in changes] == [["shop/web"]] * 4
+    assert [list(service_changed(NO_LISTERS, change)) for change in changes] == [["shop/web"]] * 4
     for change in (Change(None, selecting), Change(selecting, selecting), Change(bare, make.service(selector=None))):
-        assert list(service_changed(None, change)) == []
+        assert list(service_changed(NO_LISTERS, change)) == []

@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -35,12 +36,12 @@ class Place:
     def __init__(self, clock) -> None:
         self.clock = clock
         self.late = False
-        self.asked = []
+        self.asked: list[Any] = []
         self.refusal = None
         self.caches = Caches()
         self.caches.provide(replicaset.SPEC)
         self._numbers = count(100)
-        self.news = []
+        self.news: list[Any] = []
         means = Dependencies(self.caches, self, self, clock)
         self.controller = Controller(replicaset.SPEC, WorkQueue(ItemBackoff(), QueueTally()), means)
 
@@ -61,6 +62,7 @@ class Place:
                 return self.tell(kind, obj)
             case Delete(kind=kind, key=key):
                 found = self.caches[kind].get(key)
+                assert found is not None
                 return self.tell(kind, found | {"metadata": found["metadata"] | {"deletionTimestamp": now}})
 
     async def perform_all(self, requests):

@@ -1,6 +1,9 @@
 """ReplicaSets: which pods are theirs, and which of them a pod wakes."""
 
+from typing import Any
+
 import pytest
+from triggers import woken
 
 from apiserver.api.errors import invalid, not_found
 from controller_manager.controllers.replicaset import controller as replicaset
@@ -77,7 +80,9 @@ def test_r17_two_sets_with_one_selector_keep_to_their_own_pods(do, a_set, pods, 
 # -- what wakes it -----------------------------------------------------------------------------------------------------
 
 
-OWNED, ORPHAN, READY = {"ready": None}, {"owner": ""}, {}
+OWNED: dict[str, Any] = {"ready": None}
+ORPHAN: dict[str, Any] = {"owner": ""}
+READY: dict[str, Any] = {}
 DELETED = {"meta": {"deletionTimestamp": "x"}}
 WAKES = [
     ("a pod that comes", None, OWNED, [KEY]),
@@ -104,7 +109,8 @@ WAKES = [
 
 def changes(a_pod, *facts):
     """A change of the pod "a" between such facts, None for where it is not."""
-    return Change(*(None if each is None else made(a_pod, **each) for each in facts))
+    old, new = (None if each is None else made(a_pod, **each) for each in facts)
+    return Change(old, new)
 
 
 def made(a_pod, meta=None, **facts):
@@ -115,12 +121,10 @@ def made(a_pod, meta=None, **facts):
 @pytest.mark.parametrize(("old", "new", "keys"), [row[1:] for row in WAKES], ids=[row[0] for row in WAKES])
 def test_a_pod_wakes_the_sets_that_it_concerns(make_world, a_set, a_pod, old, new, keys):
     world = make_world(SPEC, {REPLICA_SET: [a_set()], POD: []})
-    _, watch = SPEC.watches
-    assert list(watch.trigger(world, changes(a_pod, old, new))) == keys
+    assert woken(SPEC, world, POD, changes(a_pod, old, new)) == keys
 
 
 def test_a_resync_wakes_nobody(make_world, a_set, a_pod):
     pod = a_pod("a")
     world = make_world(SPEC, {REPLICA_SET: [a_set()], POD: []})
-    _, watch = SPEC.watches
-    assert list(watch.trigger(world, Change(pod, pod))) == []
+    assert woken(SPEC, world, POD, Change(pod, pod)) == []

@@ -1,6 +1,7 @@
 """ReplicationControllers: as ReplicaSets, with a plain selector."""
 
 import pytest
+from triggers import woken
 
 from controller_manager.controllers.replicaset import replicationcontroller
 from controller_manager.reconcile.contract import Change, Create, Patch
@@ -36,5 +37,5 @@ def test_orphans_wake_the_replication_controllers_that_select_them(make_world, a
     spec = replicationcontroller.SPEC
     unselective = a_controller(name="none") | {"spec": {"replicas": 1}}
     world = make_world(spec, {REPLICATION_CONTROLLER: [a_controller(), unselective], POD: []})
-    assert list(spec.watches[1].trigger(world, Change(None, a_pod("a", owner="")))) == [KEY]
-    assert list(spec.watches[1].trigger(world, Change(None, a_pod("b", owner="", labels={})))) == []
+    assert woken(spec, world, POD, Change(None, a_pod("a", owner=""))) == [KEY]
+    assert woken(spec, world, POD, Change(None, a_pod("b", owner="", labels={}))) == []

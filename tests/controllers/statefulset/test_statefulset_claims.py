@@ -1,5 +1,7 @@
 """Rows S18 to S20, S30 to S32: claims that outlive pods, whom they belong to, and pods that lost their labels."""
 
+from typing import Any
+
 import pytest
 
 from apiserver.api.errors import ApiError, already_exists, conflict
@@ -199,7 +201,7 @@ def test_s20_after_a_lost_race_the_label_is_put_on_the_newest_state(cluster):
     labels = found.pod("web-1")["metadata"]["labels"]
     del labels["statefulset.kubernetes.io/pod-name"]
     found.relabel("web-1", labels)
-    lost = []
+    lost: list[Any] = []
 
     def race(request):
         if isinstance(request, Update) and request.kind is POD and not lost:

@@ -1,5 +1,7 @@
 """Rows S15 to S17: revisions that are made, found again and forgotten."""
 
+from typing import Any
+
 import pytest
 
 from apiserver.api.errors import conflict, not_found
@@ -26,7 +28,7 @@ def test_a_revision_is_renumbered_once_more_after_a_lost_race(cluster, template)
     found.edit(template=template("v2"))
     found.settle()
     found.edit(template=template("v1"))
-    lost = []
+    lost: list[Any] = []
 
     def race(request):
         if isinstance(request, Update) and request.kind is CONTROLLER_REVISION and not lost:

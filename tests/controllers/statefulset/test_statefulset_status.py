@@ -1,5 +1,7 @@
 """Row S33, what the status and Events of a set tell, and what is refused."""
 
+from typing import Any
+
 from apiserver.api.errors import ApiError, forbidden
 from controller_manager.reconcile.contract import Create, Update
 from controller_manager.reconcile.kinds import POD, STATEFUL_SET
@@ -50,7 +52,7 @@ def test_the_status_counts_pods(cluster):
 
 def test_the_status_is_written_once_more_after_a_lost_race(make_cluster, stateful_set):
     cluster = make_cluster(stateful_set(replicas=0))
-    lost = []
+    lost: list[Any] = []
 
     def race(request):
         if getattr(request, "subresource", "") == "status" and not lost:

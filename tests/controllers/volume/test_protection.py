@@ -1,8 +1,10 @@
 """Claims and volumes that were deleted: held while they are in use, and let go when they are not."""
 
 import pytest
+from triggers import NO_LISTERS
 
 from apiserver.api.errors import conflict, not_found, unavailable
+from apiserver.api.meta import Obj
 from apiserver.api.storage_classes import CLAIM_FINALIZER, VOLUME_FINALIZER
 from controller_manager.controllers.volume import pvcprotection, pvprotection
 from controller_manager.controllers.volume.protection import pod_uses_claim
@@ -133,9 +135,10 @@ def test_claims_and_pods_wake_their_namespace(make_world, make):
         "ended": Change(running, ended),
         "no node": Change(None, make.pod("web", "data")),
     }
-    woken = {name: list(pvcprotection.pod_changed(world, change)) for name, change in changes.items()}
-    assert woken == {name: ["shop"] for name in changes}
-    for pod in (make.pod("web", "held", node="n1"), make.pod("web", "none"), {"metadata": {}, "spec": {}}):
+    woken_by_name = {name: list(pvcprotection.pod_changed(world, change)) for name, change in changes.items()}
+    assert woken_by_name == {name: ["shop"] for name in changes}
+    pods: tuple[Obj, ...] = (make.pod("web", "held", node="n1"), make.pod("web", "none"), {"metadata": {}, "spec": {}})
+    for pod in pods:
         assert list(pvcprotection.pod_changed(world, Change(pod, None))) == []
     assert list(pvcprotection.pod_changed(world, Change(running, running))) == []
 
@@ -171,4 +174,4 @@ def test_volumes_that_need_nothing_wake_nobody(make):
     held, bare = make.volume(finalizers=[VOLUME_FINALIZER]), make.volume()
     going = make.volume(finalizers=[VOLUME_FINALIZER], deleting=True)
     changes = [Change(None, held), Change(None, bare), Change(held, going), Change(going, None)]
-    assert [list(pvprotection.volume_changed(None, change)) for change in changes] == [[], ["disk"], ["disk"], []]
+    assert [list(pvprotection.volume_changed(NO_LISTERS, change)) for change in changes] == [[], ["disk"], ["disk"], []]

@@ -1,6 +1,7 @@
 """How many pods of a CloneSet may be down while it is updated: row C2, whatever keeps a pod from being available."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -36,7 +37,7 @@ def a_pod(name="p", *, revision=REVISION, ready="True", age=60, gate=None, state
 
 
 def a_strategy(**more):
-    known = {
+    known: dict[str, Any] = {
         "partition": 0,
         "max_unavailable": 2,
         "max_surge": 0,

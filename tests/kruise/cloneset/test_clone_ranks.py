@@ -1,6 +1,7 @@
 """Which pods of a CloneSet go first, are updated first, and how crowded they are where they run."""
 
 from math import log
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def names(found):
 
 
 def a_strategy(replicas, **more):
-    known = {
+    known: dict[str, Any] = {
         "partition": 0,
         "max_unavailable": 1,
         "max_surge": 0,

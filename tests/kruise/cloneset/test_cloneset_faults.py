@@ -1,5 +1,7 @@
 """CloneSets that no webhook has looked at: what cannot work is told of, and nothing is made of it."""
 
+from typing import Any
+
 import pytest
 
 MISMATCH = "`selector` does not match template `labels`"
@@ -7,7 +9,7 @@ NO_TEMPLATE = "spec.template is no template of a pod"
 NO_CLAIMS = "spec.volumeClaimTemplates are no claims with names"
 SPEC_OF_A_POD = {"containers": [{"name": "main", "image": "web:1"}]}
 
-FAULTS = {
+FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "a template that is none": ({"template": "x"}, NO_TEMPLATE),
     "an empty template": ({"template": {}}, NO_TEMPLATE),
     "a template with a strange spec": ({"template": {"metadata": {"labels": {"app": "web"}}, "spec": []}}, NO_TEMPLATE),

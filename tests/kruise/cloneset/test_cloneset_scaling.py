@@ -1,6 +1,7 @@
 """How many pods a CloneSet has: made, chosen to go, asked to go by people, and held back."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -107,7 +108,7 @@ def test_what_cannot_be_made_is_told_and_tried_again(new_cluster):
 
 def test_pods_that_were_made_before_a_refusal_are_kept(new_cluster):
     cluster = new_cluster(replicas=8)
-    made = []
+    made: list[Any] = []
     cluster.server.refuse = lambda request: (
         REFUSED if is_creation(request) and len(made) == 2 else made.append(1) if is_creation(request) else None
     )

@@ -1,12 +1,14 @@
 """Claims of Advanced StatefulSets: made before pods, counted, and owned as OpenKruise has it."""
 
+from typing import Any
+
 import pytest
 
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.contract import Create, Update
 from controller_manager.reconcile.kinds import CLAIM
 
-TEMPLATE = {
+TEMPLATE: dict[str, Any] = {
     "metadata": {"name": "data"},
     "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
 }

@@ -96,7 +96,7 @@ def test_a_pod_goes_through_updating_and_is_not_ready_until_its_container_runs(i
 def test_no_more_are_updated_at_a_time_than_may_be_unavailable(in_place, template):
     found = in_place(parallel=True, replicas=6, rolling={"maxUnavailable": 2})
     found.edit(template=template("web:2"))
-    most = []
+    most: list[int] = []
     for _ in range(200):
         found.deliver_all()
         if found.queue:

@@ -54,6 +54,7 @@ class Watcher:
     def pod_made(self, pod):
         parent, pods = self.seen()
         ordinal = ordinal_of("web", pod["metadata"]["name"])
+        assert ordinal is not None
         assert ordinal in usable_ordinals(parent)
         assert ordinal not in pods
         if parent["spec"]["podManagementPolicy"] == "OrderedReady":

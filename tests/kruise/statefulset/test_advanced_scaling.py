@@ -1,5 +1,7 @@
 """Rows A1, A2, and those of a StatefulSet: which pods are made and deleted, in what order, of what ordinals."""
 
+from typing import Any
+
 import pytest
 
 from apiserver.api.errors import ApiError
@@ -137,7 +139,7 @@ def test_a_pod_that_failed_is_replaced_under_its_name(cluster):
 def test_in_parallel_pods_come_as_many_at_a_time_as_may_be_unavailable(new_cluster):
     found = new_cluster(replicas=5, **SCALED)
     assert (found.run().made, found.run().made) == (["web-0", "web-1"], [])
-    runs = []
+    runs: list[Any] = []
     while "web-2" not in made_by(runs):
         assert 1 in found.down
         found.work("web-1")

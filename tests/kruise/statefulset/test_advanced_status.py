@@ -1,5 +1,7 @@
 """What an Advanced StatefulSet tells of itself, its revisions, and what it does where nothing can be done."""
 
+from typing import Any
+
 import pytest
 
 from controller_manager.reconcile.kinds import ADVANCED_STATEFUL_SET, CONTROLLER_REVISION
@@ -45,7 +47,7 @@ def test_a_selector_is_told_as_text(cluster):
 def test_an_update_is_complete_when_all_pods_that_there_are_are_updated_and_ready_be_they_fewer(cluster, template):
     found = cluster(replicas=2)
     found.edit(template=template("web:2"))
-    told = []
+    told: list[Any] = []
     while found.status["currentRevision"] != found.status.get("updateRevision") or not told:
         found.deliver_all()
         if found.queue:

@@ -63,8 +63,9 @@ class Ran:
     actions: list[Any] = field(default_factory=list)
     error: ApiError | None = None
 
-    def of(self, verb: type, kind: Any = None) -> list[Any]:
-        return [r for r in self.requests if isinstance(r, verb) and kind in (None, r.kind)]
+    def of(self, verb: type[Any], kind: Any = None) -> list[Any]:
+        requests = [request for request in self.requests if isinstance(request, verb)]
+        return [request for request in requests if kind in (None, request.kind)]
 
     def keys(self, verb: type, kind: Any) -> list[str]:
         return [r.key if isinstance(r, Delete | Patch) else key_of(r.obj) for r in self.of(verb, kind)]
@@ -285,7 +286,7 @@ class Lab:
 
     @staticmethod
     def is_ready(pod) -> bool:
-        return pod["status"]["conditions"][-1]["status"] == "True"
+        return bool(pod["status"]["conditions"][-1]["status"] == "True")
 
     def settle(self, **how: Any) -> list[Ran]:
         """Controller and workloads take turns until nothing happens any more."""
@@ -323,7 +324,7 @@ def make_lab(make_world) -> Callable[[], Lab]:
 
 
 @pytest.fixture
-def lab(make_lab) -> Lab:
+def lab(make_lab: Callable[..., Lab]) -> Lab:
     return make_lab()
 
 

@@ -1,5 +1,7 @@
 """What holds of every spreading of pods over subsets."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,7 +142,7 @@ def test_pods_come_to_rest_where_there_is_room_for_them(total, bounds, rooms):
 @given(SIZE, SIZE, topologies(), ROOMS)
 def test_stand_ins_come_to_rest_and_go_once_there_is_room(first, second, bounds, rooms):
     room = dict(zip(NAMES, rooms, strict=True))
-    state = {}
+    state: dict[Any, Any] = {}
     for total in (first, second):
         state = settled(total, bounds, room, state)
         runs = sum(min(size, room[name]) for name, (size, _, _) in state.items())

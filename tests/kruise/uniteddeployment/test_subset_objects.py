@@ -2,6 +2,7 @@
 
 import pytest
 
+from apiserver.api.meta import Obj
 from controller_manager.kruise.uniteddeployment.subset_objects import (
     Target,
     holds,
@@ -54,7 +55,9 @@ def test_a_term_without_others_is_the_only_one(united):
 def test_a_term_extends_each_term_of_the_template_since_one_of_these_suffices(united):
     """U23."""
     fields = [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]
-    own = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [DISK]}, {"matchFields": fields}]}}}
+    own: Obj = {
+        "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [DISK]}, {"matchFields": fields}]}}
+    }
     own["podAntiAffinity"] = {"preferred": []}
     subset = {"name": "a", "nodeSelectorTerm": {"matchExpressions": [ZONE], "matchFields": fields}}
     found = made(united(subset=subset, pods={"affinity": own}))

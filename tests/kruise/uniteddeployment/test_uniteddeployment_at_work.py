@@ -57,7 +57,7 @@ def is_done(obj):
 
 async def spread(client):
     """Subset → the nodes of its pods."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for pod in await alive(client):
         found.setdefault(pod["metadata"]["labels"][SUBSET], []).append(pod["spec"].get("nodeName", ""))
     return found

@@ -1,6 +1,7 @@
 """Whatever happens to a UnitedDeployment: it comes to rest as its spec says, and then writes nothing."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -60,7 +61,8 @@ class Story:
 
     @property
     def field(self) -> str:
-        return next(iter(self.lab.united["spec"]["template"]))
+        template: dict[str, Any] = self.lab.united["spec"]["template"]
+        return next(iter(template))
 
     def hold(self) -> None:
         partitions = {name: self.draw.randrange(4) for name in NAMES if self.draw.random() < 0.3}
@@ -68,7 +70,7 @@ class Story:
 
     def rearrange(self) -> None:
         names = self.draw.sample(NAMES, self.draw.randrange(1, len(NAMES) + 1))
-        subsets = [{"name": name} for name in names]
+        subsets: list[dict[str, Any]] = [{"name": name} for name in names]
         strategy = self.draw.choice(("", "Adaptive", "Reserve"))
         if strategy or self.draw.random() < 0.5:
             for subset in subsets[:-1]:

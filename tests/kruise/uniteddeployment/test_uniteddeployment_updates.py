@@ -1,5 +1,7 @@
 """How new templates, partitions and patches come to the subsets, and the history: rows U17, U18, U22, U27, U28."""
 
+from typing import Any
+
 import pytest
 
 from controller_manager.reconcile.contract import Create, Delete, Update
@@ -30,7 +32,7 @@ def manual(**partitions):
 
 def images(lab):
     """Image → how many pods of each subset there are."""
-    found = {}
+    found: dict[str, Any] = {}
     for workload in lab.workloads().values():
         for pod in lab.pods():
             if pod["metadata"]["ownerReferences"][0]["uid"] == workload["metadata"]["uid"]:

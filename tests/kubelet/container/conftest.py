@@ -32,7 +32,7 @@ class Ran:
 def run_process(process: Process, given: Iterable[bytes] = (), most: int = STEPS) -> Ran:
     """Run a process to its end, or until it has put out `most` pieces."""
     ran, now, pieces = Ran(0), NOW, iter(given)
-    answer = None
+    answer: bytes | float | None = None
     try:
         for _ in range(most):
             match process.send(answer):

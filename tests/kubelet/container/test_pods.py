@@ -198,6 +198,7 @@ def no_files() -> Any:
 def test_a_container_whose_command_is_not_asked_prints_without_having_files(annotations, expected):
     seen = pod(annotations=annotations)
     (line,) = printed(Printing(seen, seen["spec"]["containers"][0], no_files, NOW), NOW)
+    assert line is not None
     assert line.text.startswith(expected)
 
 
@@ -206,6 +207,7 @@ def test_what_names_no_container_is_not_for_init_containers_that_end(policy, exp
     init = {"name": "setup", "image": "setup"} | policy
     seen = pod(annotations={"mockube.io/logs": "all"}, initContainers=[init])
     (line,) = printed(Printing(seen, init, partial(furnish, seen), NOW), NOW)
+    assert line is not None
     assert line.text.decode().startswith(expected)
 
 

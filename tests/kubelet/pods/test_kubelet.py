@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+from triggers import woken
 
 from apiserver.api.errors import conflict, not_found
 from controller_manager.kubelet.pods.controller import SPEC
@@ -14,8 +15,7 @@ KEY = "default/web"
 
 def keys_of(world, kind, old, new):
     """The keys that a change of a kind wakes."""
-    trigger = next(watch.trigger for watch in SPEC.watches if watch.kind == kind)
-    return list(trigger(world, Change(old, new)))
+    return woken(SPEC, world, kind, Change(old, new))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Pods are thrown out by NoExecute taints, as soon as they tolerate them no longer."""
 
 import pytest
+from triggers import trigger_of
 
 from apiserver.api.errors import not_found
 from controller_manager.controllers.tainteviction import SPEC
@@ -135,7 +136,7 @@ def test_pods_that_go_already_are_left_alone(look):
 
 def test_pods_and_nodes_wake_it_where_there_are_such_taints(make_pod, make_node, make_world):
     pod, plain, tainted = make_pod(), make_node(), make_node(taints=[TAINT])
-    of_pod, of_node = (watch.trigger for watch in SPEC.watches)
+    of_pod, of_node = trigger_of(SPEC, POD), trigger_of(SPEC, NODE)
     world = make_world(SPEC, {POD: [pod], NODE: [tainted]})
     assert list(of_pod(world, Change(None, pod))) == [KEY]
     assert list(of_pod(world, Change(pod, pod))) == []

@@ -1,5 +1,7 @@
 """Pods whose images change while they run: one container is started again, all else stays as it is."""
 
+from triggers import woken
+
 from controller_manager.kubelet.pods.controller import SPEC
 from controller_manager.reconcile.contract import Change
 from controller_manager.reconcile.kinds import NODE, POD
@@ -188,8 +190,7 @@ def test_a_pod_is_ready_only_while_its_gate_is_open(live):
 
 def triggered(world, old, new):
     """The keys that a change of a pod gives the kubelets."""
-    watch = next(watch for watch in SPEC.watches if watch.kind is POD)
-    return list(watch.trigger(world, Change(old, new)))
+    return woken(SPEC, world, POD, Change(old, new))
 
 
 def test_a_kubelet_looks_where_an_image_changes_or_a_gate_closes(live, make_world, make_node):

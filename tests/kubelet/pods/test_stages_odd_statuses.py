@@ -1,5 +1,7 @@
 """Pods whose status, or whose end, somebody else wrote: a kubelet goes on from whatever it finds."""
 
+from typing import Any
+
 import pytest
 
 from controller_manager.kubelet.pods.lifecycle import advance
@@ -49,7 +51,8 @@ def test_a_deletion_without_a_grace_is_asked_for_again_unless_somebody_holds_the
     assert not looked({}, meta=meta | {"finalizers": ["example.com/hold"]}).gone
 
 
-WAITING, RUNNING = {"waiting": {}}, {"running": {"startedAt": "2027-01-15T07:59:00Z"}}
+WAITING: dict[str, Any] = {"waiting": {}}
+RUNNING = {"running": {"startedAt": "2027-01-15T07:59:00Z"}}
 LONG_AGO, FAR = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"
 
 

@@ -78,6 +78,7 @@ def test_an_image_that_is_always_pulled_is_pulled(live):
 
 def test_a_pod_of_the_hosts_network_has_the_hosts_address(make_pod):
     step = advance(make_pod(spec={"hostNetwork": True}), NodeContext("node-1", "172.18.0.2", ""), 1_800_000_000)
+    assert step.status is not None
     assert step.status["podIP"] == step.status["hostIP"] == "172.18.0.2"
 
 

@@ -75,9 +75,11 @@ def test_a_pod_goes_its_way_once(pod, waits):
         check(before, pod)
         if wait is None and step.wait is None:
             break
-        now += step.wait if wait is None else wait
+        pause = step.wait if wait is None else wait
+        assert pause is not None
+        now += pause
         if wait is None:
-            assert step.wait > 0
+            assert pause > 0
 
 
 def check(before, after):

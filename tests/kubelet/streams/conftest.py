@@ -196,7 +196,7 @@ def raw(stage: Stage) -> Callable[..., Any]:
 
 # -- a server and the kubelets together, for clients in processes of their own
 
-CONTAINERS = [
+CONTAINERS: list[dict[str, Any]] = [
     {"name": "web", "image": "nginx", "ports": [{"containerPort": 80}], "env": [{"name": "COLOUR", "value": "red"}]},
     {
         "name": "tick",

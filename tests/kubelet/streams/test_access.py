@@ -5,6 +5,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from mockube.ca import Pair, _key_text, _signed, _subject
@@ -18,7 +19,9 @@ def jane(pki, tmp_path) -> tuple[Path, Path]:
     """The certificate, and its key, of somebody who is known and of no importance."""
     directory = pki.directory
     certificate = x509.load_pem_x509_certificate((directory / "ca.crt").read_bytes())
-    authority = Pair(certificate, load_pem_private_key((directory / "ca.key").read_bytes(), None))
+    key = load_pem_private_key((directory / "ca.key").read_bytes(), None)
+    assert isinstance(key, EllipticCurvePrivateKey)
+    authority = Pair(certificate, key)
     signed = _signed(authority, _subject("jane", "developers"), datetime.now(UTC))
     (tmp_path / "jane.crt").write_bytes(signed.certificate.public_bytes(Encoding.PEM))
     (tmp_path / "jane.key").write_bytes(_key_text(signed.key))

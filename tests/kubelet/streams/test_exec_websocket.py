@@ -29,7 +29,7 @@ def failure(code):
 
 async def received(socket):
     """What came on each channel until the server closed, and the code that it closed with."""
-    channels = {}
+    channels: dict[int, bytes] = {}
     async for message in socket:
         assert message.type in (WSMsgType.BINARY, WSMsgType.TEXT)
         if message.type is WSMsgType.TEXT:
@@ -135,7 +135,7 @@ async def test_files_stay_until_the_container_ends(stage, kubelet):
 
     async def run(script: str) -> bytes:
         async with kubelet.ws_connect(url("sh", "-c", script), protocols=["v5.channel.k8s.io"]) as socket:
-            return (await received(socket)).get(1, b"")
+            return bytes((await received(socket)).get(1, b""))
 
     assert await run("echo kept > /tmp/f") == b""
     assert await run("cat /tmp/f") == b"kept\n"

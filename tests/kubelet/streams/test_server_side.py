@@ -81,7 +81,7 @@ async def node(client, **meta):
 
 
 @pytest.fixture
-async def reached(client, kubelet) -> aiohttp.ClientSession:
+async def reached(client: aiohttp.ClientSession, kubelet) -> aiohttp.ClientSession:
     """The client of a server whose pod runs on a node whose kubelet can be reached."""
     await node(client, annotations={"mockube.io/kubelet-endpoint": f"127.0.0.1:{kubelet.port}"})
     return client
@@ -216,6 +216,7 @@ async def test_a_kubelet_that_breaks_off_breaks_the_log_off(reached, kubelet):
         response.enable_chunked_encoding()
         await response.prepare(request)
         await response.write(b"one\n")
+        assert request.transport is not None
         request.transport.abort()
         return response
 

@@ -4,9 +4,9 @@ from itertools import chain
 import pytest
 
 from controller_manager.kubelet.streams.spdy import (
-    DICTIONARY,
     LONGEST_CONTROL,
     Data,
+    Frame,
     Framer,
     GoAway,
     Ping,
@@ -15,8 +15,9 @@ from controller_manager.kubelet.streams.spdy import (
     SynReply,
     SynStream,
 )
+from controller_manager.kubelet.streams.spdy_dictionary import DICTIONARY
 
-FRAMES = [
+FRAMES: list[Frame] = [
     SynStream(1, {"streamtype": "error", "port": "80"}),
     SynStream(3, {"streamtype": "data", "port": "80", "requestid": "0"}, final=True),
     SynReply(1),
@@ -32,7 +33,7 @@ FRAMES = [
 
 def joined(frames):
     """The frames, with data that came in pieces put together."""
-    found = []
+    found: list[Frame] = []
     for frame in frames:
         last = found[-1] if found else None
         if isinstance(frame, Data) and isinstance(last, Data) and last.stream == frame.stream and not last.final:

@@ -159,7 +159,8 @@ class Web:
 
     @property
     def status(self) -> Obj:
-        return self._got("ud web")["status"]
+        status: Obj = self._got("ud web")["status"]
+        return status
 
     @property
     def pods(self) -> list[Obj]:

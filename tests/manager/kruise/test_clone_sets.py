@@ -11,7 +11,7 @@ Web = Any
 Write = Callable[..., str]
 Obj = dict[str, Any]
 
-IN_PLACE = {"updateStrategy": {"rollingUpdate": {"podUpdatePolicy": "InPlaceIfPossible"}}}
+IN_PLACE: dict[str, Any] = {"updateStrategy": {"rollingUpdate": {"podUpdatePolicy": "InPlaceIfPossible"}}}
 COLUMNS = r"NAME +DESIRED +UPDATED +UPDATED_READY +UPDATED_AVAILABLE +READY +TOTAL +AGE"
 
 

@@ -61,7 +61,8 @@ class Live:
     def text(self) -> str:
         """The manager's metrics."""
         with urllib.request.urlopen(self.metrics_url, timeout=SECONDS) as answer:
-            return answer.read().decode()
+            text: bytes = answer.read()
+            return text.decode()
 
     def families(self) -> dict[str, Any]:
         """The manager's families by the names that they have in the text, a counter's with its "_total"."""
@@ -89,7 +90,8 @@ class Live:
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": content_type(method)},
         )
         with urllib.request.urlopen(request, timeout=SECONDS, context=self.context) as answer:
-            return answer.read()
+            answered: bytes = answer.read()
+            return answered
 
 
 def content_type(method: str) -> str:
@@ -109,6 +111,7 @@ async def living(directory: Path, wait_for: Wait, *flags: str) -> AsyncIterator[
     async with control_plane(check(Config(secure_port=0, empties_namespaces=False)), directory) as running:
         given = arguments(running, ManagerOptions(nodes=3, metrics_port=0, more=flags))
         config, _ = from_arguments(given)
+        assert config.kubeconfig is not None
         async with managing(config, load(config.kubeconfig)) as manager:
             await manager.until_ready()
             certificates = running.certificates

@@ -81,7 +81,7 @@ def test_legends_name_labels_that_the_expression_keeps(samples, panel) -> None:
 
 def test_panels_have_an_order_and_do_not_overlap() -> None:
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
-    taken = set()
+    taken: set[tuple[int, int]] = set()
     for panel in DASHBOARD["panels"]:
         place = panel["gridPos"]
         cells = {

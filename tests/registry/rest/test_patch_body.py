@@ -1,5 +1,7 @@
 """Patches before they are applied: what is unknown or repeated in them, and how what comes out of them is shown."""
 
+from typing import Any
+
 import pytest
 
 from apiserver.api.errors import ApiError
@@ -75,6 +77,8 @@ def test_built_in_objects_are_shown_with_sorted_keys_where_the_patch_reaches_int
 
 NO_LIST = "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
 NO_MAP = "json: cannot unmarshal number into Go value of type map[string]interface {}"
+UNKNOWN: Any = None
+"""The merge of a kind, where the patch is refused before it is looked for."""
 NO_FLOAT = "json: cannot unmarshal number 1e400 into Go %s of type float64"
 
 
@@ -86,8 +90,8 @@ NO_FLOAT = "json: cannot unmarshal number 1e400 into Go %s of type float64"
         (MergePatch(b"5"), f"error decoding patch: {NO_MAP}", "Invalid JSON Patch"),
         (MergePatch(b"null"), None, "Invalid JSON Patch"),
         (MergePatch(b'{"a": 1e400}'), f"error decoding patch: {NO_FLOAT % 'value'}", None),
-        (StrategicMergePatch(b"[{", None), "unexpected end of JSON input", "unexpected end of JSON input"),
-        (StrategicMergePatch(b'{"a": 1e400}', None), NO_FLOAT % "value", NO_FLOAT % "value"),
+        (StrategicMergePatch(b"[{", UNKNOWN), "unexpected end of JSON input", "unexpected end of JSON input"),
+        (StrategicMergePatch(b'{"a": 1e400}', UNKNOWN), NO_FLOAT % "value", NO_FLOAT % "value"),
         (JsonPatch(b'[{"op": "add", "path": "/a", "value": {"b": 1e400}}]'),
          f"error decoding patch: {NO_FLOAT % 'struct field jsonPatchOp.value'}",
          NO_FLOAT % "struct field jsonPatchOp.value"),

@@ -83,7 +83,7 @@ def test_a_malformed_address_is_refused_before_anything_is_taken(addresses: Serv
 
 
 def test_the_first_address_is_for_the_server_itself(addresses: ServiceAllocator) -> None:
-    asked = {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}
+    asked: dict[str, Any] = {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}
     assert "already allocated" in problem(addresses, service(**asked))
     own = service("kubernetes", namespace="default", **asked)
     assert spec_of(addresses, own)["clusterIP"] == "10.0.0.1"

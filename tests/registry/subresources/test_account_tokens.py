@@ -3,20 +3,23 @@ import json
 
 import pytest
 
+from apiserver.api.meta import Obj
+
 ACCOUNT = "/serviceaccounts/a"
 REVIEW = "POST /apis/authentication.k8s.io/v1/tokenreviews"
 WHOAMI = "POST /apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
 @pytest.fixture
-async def account(client, namespace) -> str:
+async def account(client, namespace: str) -> str:
     await client.do(f"POST {namespace}/serviceaccounts", {"metadata": {"name": "a"}})
     return namespace
 
 
 async def token(client, place, **spec) -> str:
     answer = await client.do(f"POST {place}{ACCOUNT}/token", {"spec": spec})
-    return answer["status"]["token"]
+    text: str = answer["status"]["token"]
+    return text
 
 
 def claims(text: str):
@@ -24,8 +27,9 @@ def claims(text: str):
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 
 
-async def whoami(client, text) -> tuple[int, dict]:
-    return await client.ask(WHOAMI, {}, {"Authorization": f"Bearer {text}"})
+async def whoami(client, text) -> tuple[int, Obj]:
+    code, answer = await client.ask(WHOAMI, {}, {"Authorization": f"Bearer {text}"})
+    return code, answer
 
 
 async def test_a_token_is_its_accounts(client, account):

@@ -20,7 +20,7 @@ SCALE = {
     "labelSelectorPath": ".status.selector",
 }
 PRESERVING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-CREWS = {
+CREWS: Obj = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "crews.example.com"},

@@ -1,8 +1,11 @@
 """What becomes of an eviction, by the pod and by its budget (core/pod/storage/eviction.go)."""
 
 from importlib import import_module
+from typing import Any
 
 import pytest
+
+from apiserver.api.meta import Obj
 
 eviction = import_module("apiserver.registry.subresources.eviction")  # its package has a function of that name
 
@@ -108,7 +111,7 @@ async def test_evictions_that_the_disruption_controller_has_not_noticed_are_limi
 
 async def test_a_budget_that_could_not_be_worked_out_says_why(client):
     await make_pod(client, ready=READY)
-    condition = {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "no scale"}
+    condition: Obj = {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": "no scale"}
     condition |= {"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}
     await make_budget(client, None, desiredHealthy=2, currentHealthy=1, conditions=[condition])
     _, answer = await client.ask(f"POST {PODS}/p/eviction", EVICTION)
@@ -161,7 +164,8 @@ async def test_who_names_the_version_of_the_pod_is_told_that_it_has_changed(clie
 @pytest.fixture
 def runs_at_last(monkeypatch, client):
     """Has a Pending pod run and be ready after an eviction has looked at it for the first time."""
-    read, looks = eviction.read_parent, []
+    looks: list[Any] = []
+    read = eviction.read_parent
 
     async def look(call):
         pod = await read(call)

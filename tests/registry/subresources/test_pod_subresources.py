@@ -1,13 +1,15 @@
 import pytest
 
-POD = {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+from apiserver.api.meta import Obj
+
+POD: Obj = {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 BUDGET = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}}
 BUDGETS = "/apis/policy/v1/namespaces/n/poddisruptionbudgets"
 EVICT = "/pods/p/eviction"
 
 
 @pytest.fixture
-async def running_pod(client, namespace) -> str:
+async def running_pod(client, namespace: str) -> str:
     await client.do(f"POST {namespace}/pods", POD)
     await client.do(f"POST {namespace}/pods/p/binding", {"metadata": {"name": "p"}, "target": {"name": "node"}})
     ready = [{"type": "Ready", "status": "True"}]

@@ -1,4 +1,5 @@
 import base64
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -11,7 +12,7 @@ APPROVED = {"type": "Approved", "status": "True", "reason": "Why", "message": "s
 
 
 @pytest.fixture
-async def request_made(client) -> dict:
+async def request_made(client) -> Any:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "jane")])
     draft = x509.CertificateSigningRequestBuilder().subject_name(subject)
     signed = draft.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import pytest
 from patience import SECONDS
 
+from apiserver.api.meta import Obj
+
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SCHEMA = {
     "type": "object",
@@ -15,7 +17,7 @@ SCHEMA = {
         "status": {"type": "object", "properties": {"size": {"type": "integer"}}},
     },
 }
-WIDGETS = {
+WIDGETS: Obj = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "widgets.example.com"},

@@ -102,7 +102,7 @@ def differences(given: Any, found: Any, path: str = "spec") -> Iterator[tuple[st
         yield path, found
 
 
-FILLED_IN = {
+FILLED_IN: dict[str, list[tuple[str, Any]]] = {
     "simplecluster": [("spec.idleTimeout", 0)],
     "simplejob": [("spec.cluster.spec.idleTimeout", 0), ("spec.job.spec.restartPolicy", "OnFailure")],
     "failedjob": [("spec.cluster.spec.idleTimeout", 0)],

@@ -11,7 +11,7 @@ import logging
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -157,7 +157,7 @@ class Edits(RuleBasedStateMachine):
     @rule(pick=picks, spec=specs)
     def make(self, pick: int, spec: Spec) -> None:
         if len(self.objects) < MOST:
-            write = Write(self._new_name(), picked(pick, self.definition.served), spec, None, 0)
+            write = Write(self._next_name(), picked(pick, self.definition.served), spec, None, 0)
             self.runner.run(self._settled(write))
 
     @rule(pick=picks, which=picks, spec=specs)
@@ -214,7 +214,7 @@ class Edits(RuleBasedStateMachine):
 
     # -- what they do
 
-    def _new_name(self) -> str:
+    def _next_name(self) -> str:
         self.count += 1
         return f"w{self.count}"
 
@@ -223,7 +223,7 @@ class Edits(RuleBasedStateMachine):
         free, writes = [*self.objects], []
         for pick, which, spec, turns in beside:
             name = (
-                free.pop(which % len(free)) if free and (which % 2 or len(self.objects) >= MOST) else self._new_name()
+                free.pop(which % len(free)) if free and (which % 2 or len(self.objects) >= MOST) else self._next_name()
             )
             version = picked(pick, self.definition.served)
             writes.append(Write(name, version, spec, self.objects.get(name), turns))
@@ -362,7 +362,7 @@ def _that_serve(states: tuple[Definition, Definition], version: str) -> list[Def
 def test_edits_of_a_definition_beside_writers_and_readers_behave_as_the_model(opened, caplog, monkeypatch):
     monkeypatch.setattr(crd_finalizer, "FIRST_LOOK", 0.002)
     run_state_machine_as_test(
-        lambda: Edits(opened, caplog),
+        cast("type[Edits]", lambda: Edits(opened, caplog)),  # whatever makes a machine will do
         settings=settings(
             max_examples=20, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
         ),

@@ -2,13 +2,15 @@
 
 import pytest
 
+from apiserver.api.meta import Obj
+
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PLACE = f"{CRDS}/widgets.example.com"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
 ONE = f"{HERE}/a"
 FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 SCALE = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
-REPLICAS = {"f:spec": {"f:replicas": {}}}
+REPLICAS: Obj = {"f:spec": {"f:replicas": {}}}
 
 
 def widget(**spec):

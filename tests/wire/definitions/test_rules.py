@@ -2,6 +2,8 @@
 
 import pytest
 
+from apiserver.api.meta import Obj
+
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
 SPEC = {
@@ -96,7 +98,7 @@ async def test_what_a_rule_lets_stay_is_warned_of_also_where_the_update_is_refus
 async def test_who_scales_an_object_is_warned_of_what_its_rules_let_stay(api, customs, definition):
     scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
     least = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 2", "message": "be more"}]}
-    spec = {"type": "object", "properties": {"least": {"type": "integer"}, "size": {"type": "integer"}}}
+    spec: Obj = {"type": "object", "properties": {"least": {"type": "integer"}, "size": {"type": "integer"}}}
     before = version(spec) | {"subresources": {"scale": scale}}
     await customs.define(version=before)
     await api.post(HERE, widget(least=2, size=1))

@@ -8,6 +8,7 @@ from patience import SECONDS
 from apiserver.api.errors import internal
 from apiserver.config import Config
 from apiserver.controllers import crd, crd_finalizer, retries
+from apiserver.registry.rest import update
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 NAME = "widgets.example.com"
@@ -129,7 +130,7 @@ class Gate:
 async def test_events_that_come_after_a_newer_state_is_known_undo_nothing(
     api, definition, customs, other, monkeypatch, anew
 ):
-    gate = Gate(crd.modify)
+    gate = Gate(update.modify)
     monkeypatch.setattr(crd, "modify", gate)
     assert (await api.post(CRDS, definition())).code == 201
     await gate.reached.wait()

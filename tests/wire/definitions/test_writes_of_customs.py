@@ -2,6 +2,8 @@
 
 import pytest
 
+from apiserver.api.meta import Obj
+
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PLACE = f"{CRDS}/widgets.example.com"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
@@ -140,7 +142,10 @@ async def test_a_strategic_patch_is_of_no_use(widgets):
 
 
 async def test_a_merge_patch_takes_fields_away_with_null_and_a_json_patch_tests(widgets):
-    steps = [{"op": "test", "path": "/spec/size", "value": 1}, {"op": "add", "path": "/spec/colour", "value": "red"}]
+    steps: list[Obj] = [
+        {"op": "test", "path": "/spec/size", "value": 1},
+        {"op": "add", "path": "/spec/colour", "value": "red"},
+    ]
     assert (await widgets.patch(ONE, steps, "json-patch")).json["spec"] == {"size": 1, "colour": "red"}
     steps[0]["value"] = 7
     assert (await widgets.patch(ONE, steps, "json-patch")).code == 422

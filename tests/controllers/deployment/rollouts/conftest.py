@@ -15,6 +15,7 @@ from controller_manager.controllers.replicaset import controller as replicaset
 from controller_manager.reconcile.contract import (
     Batch,
     Create,
+    Delayed,
     Delete,
     Get,
     Patch,
@@ -178,7 +179,7 @@ class Cluster:
     def _listener(self, running: Running, trigger: Any) -> Any:
         def listen(change: Any) -> None:
             for key in triggered_keys(trigger, self.caches, change):
-                running.add(getattr(key, "key", key))
+                running.add(key.key if isinstance(key, Delayed) else key)
 
         return listen
 

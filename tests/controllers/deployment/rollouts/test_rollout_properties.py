@@ -1,6 +1,7 @@
 """What holds through any rollout: random edits, pods, lags, lost and repeated events, and restarts of the manager."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -87,7 +88,7 @@ def sleep(cluster, seconds):
 
 def undo(cluster):
     """What kubectl rollout undo does: the template of the revision before the newest."""
-    known = sorted(cluster.sets, key=lambda found: int_annotation(found, REVISION))
+    known = sorted(cluster.sets, key=lambda found: int_annotation(found, REVISION) or 0)
     if len(known) > 1:
         cluster.edit(template=without_hash(known[-2]["spec"]["template"]), paused=False)
 
@@ -119,9 +120,9 @@ def one_set_for_each_template(cluster):
 class Watchman:
     """Looks at every run of the Deployment's controller and remembers what he has seen."""
 
-    cluster: object
-    sizes: dict = field(default_factory=dict)
-    revisions: dict = field(default_factory=dict)
+    cluster: Any
+    sizes: dict[str, Any] = field(default_factory=dict)
+    revisions: dict[str, int] = field(default_factory=dict)
     revision: int = 0
 
     def look(self, name):
@@ -148,6 +149,7 @@ class Watchman:
     def check_revisions(self):
         for found in self.cluster.sets:
             name, number = found["metadata"]["uid"], int_annotation(found, REVISION)
+            assert number is not None
             assert number >= self.revisions.get(name, 0)
             self.revisions[name] = number
         revision = int_annotation(self.cluster.deployment, REVISION) or 0
@@ -179,7 +181,7 @@ def check_rest(cluster):
     assert cluster.progress == "True/NewReplicaSetAvailable"
     numbers = [int_annotation(found, REVISION) for found in cluster.sets]
     assert len(set(numbers)) == len(numbers)
-    assert int_annotation(deployment, REVISION) == max(numbers)
+    assert int_annotation(deployment, REVISION) == max(number for number in numbers if number is not None)
     cluster.writes.clear()
     cluster.start()
     cluster.sleep(5000)
