@@ -1,8 +1,9 @@
 """The server's metrics as plain counters in dictionaries; `exposition` writes them for Prometheus."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
+
+from apiserver.component_base.histogram import Histogram
 
 BUCKETS = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0),
@@ -26,18 +27,16 @@ class Labels(NamedTuple):
 class Tally:
     """Counts and durations of the requests that share their labels."""
 
-    __slots__ = ("buckets", "codes", "seconds")
+    __slots__ = ("codes", "seconds")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
-        self.buckets = [0] * (len(BUCKETS) + 1)
-        self.seconds = 0.0
+        self.seconds = Histogram(BUCKETS)
 
     def add(self, code: int, seconds: float) -> None:
         """Count one request."""
         self.codes[code] = self.codes.get(code, 0) + 1
-        self.buckets[bisect_left(BUCKETS, seconds)] += 1
-        self.seconds += seconds
+        self.seconds.add(seconds)
 
 
 class Metrics:

@@ -1,10 +1,10 @@
 """The manager's counters and gauges; `exposition` formats them for Prometheus."""
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from apiserver.component_base.histogram import Histogram
 from controller_manager.reconcile.contract import Gauge, Listers, Spec
 from controller_manager.reconcile.metric_defs import Measure, Meter, Reading, exponential
 from controller_manager.runtime.clock import Clock
@@ -26,22 +26,6 @@ DURATIONS = Meter(
     ("verb", "host"),
     (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0),  # seconds (component-base's restclient)
 )
-
-
-class Histogram:
-    """Counts of values by upper bound, and of those above all bounds."""
-
-    __slots__ = ("bounds", "counts", "total")
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0.0
-
-    def add(self, value: float, times: int = 1) -> None:
-        """Add a value."""
-        self.counts[bisect_left(self.bounds, value)] += times
-        self.total += value * times
 
 
 @dataclass(slots=True)
