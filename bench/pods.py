@@ -1,12 +1,40 @@
 """The pod that is stored, in 1.5 kB of JSON as a client sends it: a web server with probes, resources and a volume."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
+
+Json = dict[str, Any]
 
 NAME = "NAME-OF-THE-POD"
 """Stands where each pod has its own name, of the same length: so all bodies are as long as each other."""
 SIZE = 1500
 """Bytes of the body."""
 _OWNER = "team-storefront@example.com"
+
+WEB_ENV = (
+    {"name": "CACHE", "value": "redis://cache.shop.svc:6379/0"},
+    {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+)
+SECURITY = {"runAsNonRoot": True, "runAsUser": 1000, "fsGroup": 1000}
+"""The security context of pods of the web server."""
+
+
+def web(*, env: Sequence[Json], requests: Json, mount: Json) -> Json:
+    """The container of a web server of a shop, with probes, limits and a security context."""
+    return {
+        "name": "web",
+        "image": "registry.example.com/shop/web:1.27.3",
+        "args": ["--listen=:8080", "--log-format=json"],
+        "ports": [{"name": "http", "containerPort": 8080}, {"name": "metrics", "containerPort": 9090}],
+        "env": [*env],
+        "resources": {"requests": requests, "limits": {"cpu": "500m", "memory": "256Mi"}},
+        "readinessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 5},
+        "livenessProbe": {"httpGet": {"path": "/livez", "port": "http"}, "initialDelaySeconds": 10},
+        "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True},
+        "volumeMounts": [mount],
+    }
+
 
 _POD = {
     "apiVersion": "v1",
@@ -28,27 +56,13 @@ _POD = {
                 "tolerationSeconds": 300,
             }
         ],
-        "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "fsGroup": 1000},
+        "securityContext": SECURITY,
         "containers": [
-            {
-                "name": "web",
-                "image": "registry.example.com/shop/web:1.27.3",
-                "args": ["--listen=:8080", "--log-format=json"],
-                "ports": [{"name": "http", "containerPort": 8080}, {"name": "metrics", "containerPort": 9090}],
-                "env": [
-                    {"name": "CACHE", "value": "redis://cache.shop.svc:6379/0"},
-                    {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
-                    {"name": "LOG_LEVEL", "value": "info"},
-                ],
-                "resources": {
-                    "requests": {"cpu": "100m", "memory": "128Mi"},
-                    "limits": {"cpu": "500m", "memory": "256Mi"},
-                },
-                "readinessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 5},
-                "livenessProbe": {"httpGet": {"path": "/livez", "port": "http"}, "initialDelaySeconds": 10},
-                "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True},
-                "volumeMounts": [{"name": "config", "mountPath": "/etc/web", "readOnly": True}],
-            }
+            web(
+                env=(*WEB_ENV, {"name": "LOG_LEVEL", "value": "info"}),
+                requests={"cpu": "100m", "memory": "128Mi"},
+                mount={"name": "config", "mountPath": "/etc/web", "readOnly": True},
+            )
         ],
         "volumes": [{"name": "config", "configMap": {"name": "web-config", "defaultMode": 420}}],
     },

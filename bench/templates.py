@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from pods import SECURITY, WEB_ENV, web
+
 Template = Callable[[], dict[str, Any]]
 """Makes the spec of a pod."""
 _PORT = [{"containerPort": 80}]
@@ -14,31 +16,19 @@ def _requests(cpu: str, memory: str) -> dict[str, Any]:
 
 def plain() -> dict[str, Any]:
     """Return a container and nothing more, as `kubectl create deployment` has it with requests."""
-    web = {"name": "web", "image": "nginx:1.27", "resources": _requests("100m", "64Mi"), "ports": _PORT}
-    return {"containers": [web]}
+    container = {"name": "web", "image": "nginx:1.27", "resources": _requests("100m", "64Mi"), "ports": _PORT}
+    return {"containers": [container]}
 
 
 def service() -> dict[str, Any]:
     """Return a service of a web shop: environment, probes, volumes, limits, a security context."""
-    web = {
-        "name": "web",
-        "image": "registry.example.com/shop/web:1.27.3",
-        "args": ["--listen=:8080", "--log-format=json"],
-        "ports": [{"name": "http", "containerPort": 8080}, {"name": "metrics", "containerPort": 9090}],
-        "env": [
-            {"name": "CACHE", "value": "redis://cache.shop.svc:6379/0"},
-            {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
-        ],
-        "resources": _requests("100m", "64Mi") | {"limits": {"cpu": "500m", "memory": "256Mi"}},
-        "readinessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 5},
-        "livenessProbe": {"httpGet": {"path": "/livez", "port": "http"}, "initialDelaySeconds": 10},
-        "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True},
-        "volumeMounts": [{"name": "cache", "mountPath": "/var/cache/web"}],
-    }
+    container = web(
+        env=WEB_ENV, requests={"cpu": "100m", "memory": "64Mi"}, mount={"name": "cache", "mountPath": "/var/cache/web"}
+    )
     return {
         "terminationGracePeriodSeconds": 45,
-        "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "fsGroup": 1000},
-        "containers": [web],
+        "securityContext": SECURITY,
+        "containers": [container],
         "volumes": [{"name": "cache", "emptyDir": {"sizeLimit": "64Mi"}}],
     }
 
