@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pods
+import stored
 import wrk
 from bare import write_answers
 from servers import HERE, Server, bare, import_seconds, ours
@@ -301,6 +302,38 @@ def starts(bench: Bench) -> Iterator[Row]:
             statistics.median(ratios), target, at_most=True,
             samples={"ours seconds": seconds, "import aiohttp seconds": imports, "ratio": ratios},
         )  # fmt: skip
+    yield restart(bench, empty)
+
+
+def restart(bench: Bench, empty: list[float]) -> Row:
+    """Seconds that many stored pods add to a start, beside those of only reading and checking their rows."""
+    directory = bench.directory / "many"
+    database = directory / "store.db"
+    bench.say(f"a database with {stored.MANY:,} pods")
+    stored.fill(database, bench.directory / "full" / database.name)
+    reads, starts = [], []
+    for number in range(bench.effort.starts):
+        bench.say(f"start with {stored.MANY:,} pods {number + 1} of {bench.effort.starts}")
+        reads.append(stored.read_seconds(database))
+        with ours(directory) as server:
+            starts.append(server.ready)
+    added = [seconds - statistics.median(empty) for seconds in starts]
+    checked = [seconds for seconds, _ in reads]
+    ratios = [a / b for a, b in zip(added, checked, strict=True)]
+    return Row(
+        f"{stored.MANY:,} pods add to a start",
+        f"{statistics.median(added):.2f} s",
+        f"{statistics.median(checked):.2f} s",
+        statistics.median(ratios),
+        2.0,
+        at_most=True,
+        samples={
+            "ours seconds": starts,
+            "reading and checking seconds": checked,
+            "SELECT seconds": [seconds for _, seconds in reads],
+            "ratio": ratios,
+        },
+    )
 
 
 def backups(bench: Bench) -> Iterator[Row]:

@@ -1,13 +1,13 @@
 """The embedded store with group commit: a write is answered once the SQLite file has it, and reads see it then."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 from etcd.embedded import EmbeddedStore, StoreOptions
 from etcd.mvcc import Engine
-from etcd.sqlite import Contents, Row, SqliteLog, row_of
+from etcd.sqlite import Contents, PlainRow, Row, SqliteLog, row_of
 from etcd.store import DECODE_ERRORS, Damaged, Event, FutureRevision, KeyValue, Unavailable
 from etcd.worker import Worker
 
@@ -195,22 +195,27 @@ def _superseded_revisions(events: list[Event]) -> list[int]:
 
 def _restored_engine(contents: Contents, attach: Callable[[str, bytes], Any]) -> Engine:
     engine = Engine()
-    state = (_event(row, None, attach).kv for row in contents.state.values())
+    state = _versions(contents.state.values(), attach)
     engine.restore((kv for kv in state if kv), contents.compacted)
-    engine.apply(_event(row, engine.get(row.key), attach) for row in contents.events)
+    versions = _versions(contents.events, attach)
+    engine.apply(
+        Event(row[0], row[1], kv, engine.get(row[1])) for row, kv in zip(contents.events, versions, strict=True)
+    )
     return engine
 
 
-def _event(row: Row, prev: KeyValue | None, attach: Callable[[str, bytes], Any]) -> Event:
-    revision, key, created, value, _ = row
-    if value is None:
-        return Event(revision, key, None, prev)
-    created = revision if created == revision else created  # one number object for both
-    try:
-        index_attrs = attach(key, value)
-    except DECODE_ERRORS as error:
-        raise Damaged(
-            f"the database has something under {key!r} at revision {revision} that is no object ({error!r}): "
-            "restore it from a backup, or move it away to start with an empty store"
-        ) from error
-    return Event(revision, key, KeyValue(key, value, created, revision, index_attrs), prev)
+def _versions(rows: Iterable[PlainRow], attach: Callable[[str, bytes], Any]) -> Iterator[KeyValue | None]:
+    """Yield the version of a key that each row has, None if it has a delete."""
+    for revision, key, created, value, _ in rows:
+        if value is None:
+            yield None
+            continue
+        try:
+            index_attrs = attach(key, value)
+        except DECODE_ERRORS as error:
+            raise Damaged(
+                f"the database has something under {key!r} at revision {revision} that is no object ({error!r}): "
+                "restore it from a backup, or move it away to start with an empty store"
+            ) from error
+        # one number object for both revisions of a key that was written once
+        yield KeyValue(key, value, revision if created == revision else created, revision, index_attrs)

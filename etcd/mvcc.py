@@ -151,10 +151,15 @@ class Engine:
     def restore(self, state: Iterable[KeyValue], revision: int) -> None:
         """Begin with a state at a revision; earlier history is unknown. The engine must be new."""
         self.revision = self.compacted = revision
-        self._live.update((kv.key, kv) for kv in state)
+        live, home = self._live, ""
         homes: dict[str, list[str]] = {}
-        for key in self._live:
-            homes.setdefault(directory(key), []).append(key)
+        for kv in state:
+            key = kv.key
+            live[key] = kv
+            if not home or not key.startswith(home):
+                home = directory(key)
+                keys = homes.setdefault(home, [])
+            keys.append(key)
         for home, keys in homes.items():
             self.directory_index(home).keys.update(keys)
 

@@ -137,7 +137,7 @@ def _snapshot_of(log: SqliteLog) -> Snapshot:
 def _shaped(log: SqliteLog) -> Iterator[Row]:
     try:
         yield from log.rows()
-    except (AttributeError, TypeError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise log.damage_error(f"a row is of another shape ({error})") from error
 
 

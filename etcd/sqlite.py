@@ -61,6 +61,10 @@ class Row(NamedTuple):
     checksum: int
 
 
+PlainRow = tuple[int, str, int, bytes | None, int]
+"""The columns of a Row as SQLite returns them: a start has too many rows to make a named tuple of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The contents of a log when it was opened.
@@ -73,8 +77,8 @@ class Contents:
     """
 
     compacted: int
-    state: dict[str, Row] = field(default_factory=dict)
-    events: list[Row] = field(default_factory=list)
+    state: dict[str, PlainRow] = field(default_factory=dict)
+    events: list[PlainRow] = field(default_factory=list)
     litter: list[int] = field(default_factory=list)
 
 
@@ -216,32 +220,38 @@ class SqliteLog:
 
     def _read(self) -> Contents:
         contents = Contents(self.meta("compacted"))
-        for row in self.rows():
-            if row.revision > contents.compacted:
+        state, compacted = contents.state, contents.compacted
+        for row in self._checked_rows():
+            revision, key, _, value, _ = row
+            if revision > compacted:
                 contents.events.append(row)
                 continue
-            older = contents.state.pop(row.key, None)
-            contents.litter.extend([older.revision] if older else [])
-            if row.value is None:
-                contents.litter.append(row.revision)
+            if older := state.pop(key, None):
+                contents.litter.append(older[0])
+            if value is None:
+                contents.litter.append(revision)
             else:
-                contents.state[row.key] = row
+                state[key] = row
         self._check_counts(contents)
         contents.litter.sort()
         return contents
 
     def rows(self) -> Iterator[Row]:
-        """Yield all rows in order of revision, each checked; raises Damaged."""
-        for row in map(Row._make, self._execute("SELECT * FROM events ORDER BY revision")):
-            if row.checksum != _checksum(*row[:-1]):
-                raise self.damage_error(f"the checksum of revision {row.revision} does not fit its contents")
+        """Return all rows in order of revision, each checked; raises Damaged."""
+        return map(Row._make, self._checked_rows())
+
+    def _checked_rows(self) -> Iterator[PlainRow]:
+        for row in self._execute("SELECT * FROM events ORDER BY revision"):
+            revision, key, created, value, checksum = row
+            if checksum != _checksum(revision, key, created, value):
+                raise self.damage_error(f"the checksum of revision {revision} does not fit its contents")
             yield row
 
     def _check_counts(self, contents: Contents) -> None:
         live = self.meta("live")
         if live != len(contents.state):
             raise self.damage_error(f"{live} keys were compacted, and it has {len(contents.state)}")
-        newest = contents.events[-1].revision if contents.events else contents.compacted
+        newest = contents.events[-1][0] if contents.events else contents.compacted
         missing = newest - contents.compacted - len(contents.events)
         if missing:
             raise self.damage_error(f"{missing} revisions between {contents.compacted} and {newest} are missing")
@@ -266,7 +276,7 @@ class SqliteLog:
         except sqlite3.Error as error:
             self._connection.close()
             raise self._refusal(error) from error
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             self._connection.close()
             raise self.damage_error(f"a row is of another shape ({error})") from error
         except BaseException:

@@ -225,6 +225,8 @@ class CRDController:
     def _reselect(self, kind: CustomKind) -> None:
         """Recompute the selectable fields of stored objects: the definition may select other fields now."""
         for kv in self._registry.storage.store.range(prefix_of(kind.resource, "")).items:
+            if not kv.index_attrs.is_read:
+                continue  # they will be read by the definition as it is then
             obj: Obj = orjson.loads(kv.value)
             kind.prune_stored(obj)
             kv.index_attrs.fields.update(selectable_fields(kind.resource, obj))

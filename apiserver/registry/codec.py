@@ -46,6 +46,38 @@ class IndexAttrs:
     fields: dict[str, str]
     schema_generation: SchemaGeneration | None = None
 
+    @property
+    def is_read(self) -> bool:
+        """True if the labels and fields are known, False if asking for them parses the object."""
+        return True
+
+
+class LazyIndexAttrs(IndexAttrs):
+    """Index attributes that are read from an object's bytes when a selector first asks for them.
+
+    A server finds all its objects in the store when it starts, and selectors ask for few of them.
+    """
+
+    __slots__ = ("_key", "_read", "_value")
+
+    def __init__(self, read: Callable[[str, bytes], IndexAttrs], key: str, value: bytes) -> None:
+        self._read, self._key, self._value = read, key, value
+        self.schema_generation = None
+
+    @property
+    def is_read(self) -> bool:
+        """True once the labels and fields have been asked for."""
+        return not hasattr(self, "_read")
+
+    def __getattr__(self, name: str) -> dict[str, str]:
+        """Read the labels and fields, whose slots are empty until then: a filled slot never comes here."""
+        if name not in ("labels", "fields"):
+            raise AttributeError(name)
+        attrs = self._read(self._key, self._value)
+        self.labels, self.fields = attrs.labels, attrs.fields
+        del self._read, self._key, self._value
+        return self.labels if name == "labels" else self.fields
+
 
 class Codec:
     """Reads and writes the stored form of one kind, in one version that is served."""

@@ -1,5 +1,6 @@
 """The collaborators of every verb as one value: storage, rows, schema, codecs, admission, time and ids."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from apiserver.api.schema import Schema
 from apiserver.groups.conversion import Conversion
 from apiserver.registry.admission import Chain
 from apiserver.registry.clock import Clock, Ids, Timestamps
-from apiserver.registry.codec import Codec, IndexAttrs
+from apiserver.registry.codec import Codec, IndexAttrs, LazyIndexAttrs
 from apiserver.registry.conversion import conversion_of
 from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.fields import selectable_fields
@@ -130,8 +131,15 @@ Change = Callable[[Obj], Obj]
 """Returns the new object for the old one, which it does not change."""
 
 
+_WRITTEN_HERE = re.compile(rb'\{"kind":"[^"\\]+","apiVersion":"[^"\\]+","metadata":\{"')
+"""The beginning of all values that a Codec writes: such a value is known to be an object without being parsed."""
+
+
 class ComputeIndexAttrs:
-    """Computes IndexAttrs from stored bytes, for objects read when the store opens or written by other servers."""
+    """Returns IndexAttrs of stored bytes, for objects read when the store opens or written by other servers.
+
+    Objects that this program wrote are parsed when a selector first asks for them, all other values at once.
+    """
 
     def __init__(self, table: ResourceTable, customs: CustomKinds) -> None:
         self._customs = customs
@@ -141,7 +149,10 @@ class ComputeIndexAttrs:
                 self._rows[row.storage_prefix] = row
 
     def __call__(self, key: str, value: bytes) -> IndexAttrs:
-        """Return the labels and fields of the object under a key; raises one of UNREADABLE if there is no object."""
+        """Return the labels and fields of the object under a key; raises one of DECODE_ERRORS if there is no object."""
+        return LazyIndexAttrs(self._read, key, value) if _WRITTEN_HERE.match(value) else self._read(key, value)
+
+    def _read(self, key: str, value: bytes) -> IndexAttrs:
         obj: Obj = orjson.loads(value)
         if not obj["metadata"].get("name"):
             raise ValueError("it has no metadata.name")

@@ -354,7 +354,9 @@ def test_a_new_database_takes_the_place_of_what_was_there_and_is_on_disk_when_it
     new.close()
     assert synced == [path.read_bytes()]
     log = SqliteLog(path)
-    assert [(each.revision, each.key, each.value) for each in log.read().state.values()] == [(8, "/registry/a/a", b"1")]
+    assert [(revision, key, value) for revision, key, _, value, _ in log.read().state.values()] == [
+        (8, "/registry/a/a", b"1")
+    ]
     log.close()
 
 

@@ -69,3 +69,31 @@ async def test_fields_that_become_selectable_select_what_was_there(api, definiti
             pass
     assert await names(api, "fieldSelector=spec.colour=red") == ["a"]
     assert await names(api, "fieldSelector=spec.colour=blue") == []
+
+
+async def test_fields_that_become_selectable_after_a_restart_select_what_was_there(opened, definition, tmp_path):
+    config = Config(store=f"sqlite://{tmp_path / 'store'}")
+    async with opened(config) as api:
+        made = definition(version={"selectableFields": [{"jsonPath": ".spec.colour"}]})
+        await api.post(CRDS, made)
+        async with asyncio.timeout(SECONDS):
+            while (await api.post(HERE, widget("a", colour="red", size=3))).code != 201:
+                pass
+        await api.post(HERE, widget("b", colour="blue", size=3))
+    async with opened(config) as api:
+        assert [kv.index_attrs.is_read for kv in _widgets(api)] == [False, False]
+        assert _widgets(api)[0].index_attrs.fields["spec.colour"] == "red"
+        assert [kv.index_attrs.is_read for kv in _widgets(api)] == [True, False]
+        version = made["spec"]["versions"][0] | {
+            "selectableFields": [{"jsonPath": ".spec.colour"}, {"jsonPath": ".spec.size"}]
+        }
+        await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": [version]}})
+        async with asyncio.timeout(SECONDS):
+            while (await api.get(f"{HERE}?fieldSelector=spec.size=3")).code == 400:
+                pass
+        assert await names(api, "fieldSelector=spec.size=3") == ["a", "b"]
+        assert await names(api, "fieldSelector=spec.colour=blue") == ["b"]
+
+
+def _widgets(api):
+    return api.running.registry.storage.store.range("/registry/example.com/widgets/").items
