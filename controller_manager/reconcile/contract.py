@@ -25,7 +25,6 @@ NORMAL, WARNING = "Normal", "Warning"
 
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
 
 
 def key_of(obj: Obj) -> Key:

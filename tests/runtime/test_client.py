@@ -9,7 +9,6 @@ from aiohttp import web
 
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.contract import (
-    JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_PATCH,
     Create,
@@ -55,7 +54,7 @@ async def test_objects_are_created_read_changed_and_deleted(client):
     [
         (MERGE_PATCH, {"data": {"k": None, "x": "y"}}, {"x": "y"}),
         (STRATEGIC_PATCH, {"data": {"$patch": "replace", "x": "y"}}, {"x": "y"}),
-        (JSON_PATCH, [{"op": "add", "path": "/data/x", "value": "y"}], {"k": "v", "x": "y"}),
+        ("application/json-patch+json", [{"op": "add", "path": "/data/x", "value": "y"}], {"k": "v", "x": "y"}),
     ],
 )
 async def test_the_server_takes_each_kind_of_patch_for_what_it_is(client, content_type, patch, data):

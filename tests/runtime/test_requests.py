@@ -7,7 +7,6 @@ import pytest
 
 from apiserver.api.golang.strings import quoted
 from controller_manager.reconcile.contract import (
-    JSON_PATCH,
     MERGE_PATCH,
     Create,
     Delete,
@@ -64,7 +63,8 @@ def test_each_request_has_its_method_path_and_body(request_, line, body):
 
 def test_a_patch_says_which_kind_of_patch_it_is():
     assert call_of(Patch(POD, "here/a", {})).content_type == MERGE_PATCH
-    assert call_of(Patch(POD, "here/a", [], content_type=JSON_PATCH)).content_type == JSON_PATCH
+    patch = Patch(POD, "here/a", [], content_type="application/json-patch+json")
+    assert call_of(patch).content_type == "application/json-patch+json"
 
 
 def test_a_list_is_no_single_request():

@@ -20,9 +20,6 @@ MAX_UPDATE_MANAGERS = 10
 ANCIENT = "ancient-changes"
 """The manager of merged entries."""
 
-STATUS: FieldSet = {"f:status": MEMBER}
-"""The fields that writes to the main resource cannot change, for kinds with a status subresource."""
-
 _MAX_MANAGER_BYTES = 128
 _OPERATIONS = ("Apply", "Update")
 

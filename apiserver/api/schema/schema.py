@@ -11,7 +11,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.schema.go_types import GROUP_VERSION_KIND, load_go_types, reference
 from apiserver.api.schema.strict import DecodeError, explain, prune
 from apiserver.api.schema.type_decoders import Shape, Shapes
-from apiserver.api.schema.values import Convert, IllegibleError, MalformedError, UnfitError
+from apiserver.api.schema.values import IllegibleError, MalformedError, UnfitError
 
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -60,14 +60,6 @@ class Schema:
         self.version = version
         self._shapes = Shapes(definitions, load_go_types())
         self._by_kind = {(kind.group, kind.version, kind.kind): kind.definition for kind in self._kinds()}
-
-    def decoder(self, definition: str) -> Convert:
-        """Return the compiled decoder of a definition; use `decode` to get errors reported.
-
-        Raises:
-            KeyError: there is no such definition.
-        """
-        return self._shapes[definition].decode
 
     def decode(self, definition: str, obj: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
         """Return a parsed document as an object of a definition.

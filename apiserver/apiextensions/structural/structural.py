@@ -81,11 +81,6 @@ class Structural:
         drop_nulls(obj, self.schema)
         return unknown
 
-    @property
-    def has_defaults(self) -> bool:
-        """True if `default` can change anything."""
-        return self._defaulter is not None
-
     def default(self, obj: Obj) -> None:
         """Fill in the defaults of absent fields, and of nulls that are not valid."""
         if self._defaulter is not None:

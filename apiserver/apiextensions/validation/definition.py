@@ -244,6 +244,3 @@ def _approved(definition: Obj, old: Obj | None) -> Iterator[FieldError]:
         yield field.required(path, approval.reason)
     elif approval.state == INVALID:
         yield field.invalid(path, definition["metadata"]["annotations"][ANNOTATION], approval.reason)
-
-
-VALIDATORS = {("apiextensions.k8s.io", "CustomResourceDefinition"): validator(0)}

@@ -6,7 +6,6 @@ import pytest
 
 from apiserver.api.managedfields.builtin_schema import FieldSchema
 from apiserver.api.managedfields.managed_fields import (
-    STATUS,
     Owner,
     created,
     field_manager_errors,
@@ -127,7 +126,7 @@ def test_fields_that_a_write_cannot_set_are_not_owned(schema):
     assert entries == [entry("m", {"f:spec": {"f:nodeName": {}}})]
     stored = pod | {"metadata": {"managedFields": entries}}
     new = {"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}, "metadata": {"managedFields": entries}}
-    assert updated(stored, new, kind, owner=owner, time=at(5), ignored=STATUS) == entries
+    assert updated(stored, new, kind, owner=owner, time=at(5), ignored={"f:status": {}}) == entries
 
 
 def test_fields_that_are_known_already_are_owned_like_those_that_are_found(schema):

@@ -80,8 +80,3 @@ def test_a_default_brings_no_unknown_fields(of_properties):
     obj: Obj = {}
     schema.default(obj)
     assert obj == {"a": {"b": "x"}, "e": {"kind": "X"}}
-
-
-def test_a_schema_knows_whether_it_has_defaults(of_properties):
-    assert not of_properties({"a": of(b=TEXT)}).has_defaults
-    assert of_properties({"a": {"type": "array", "items": of(b=with_default("x"))}}).has_defaults

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.validation.definition import VALIDATORS
+from apiserver.apiextensions.validation.definition import validator
 from apiserver.registry.defaults import set_defaults
 from apiserver.registry.strategy import STRATEGIES
 
@@ -37,7 +37,7 @@ def definition(name: str = "widgets.example.com", meta: Any = (), **spec: Any) -
 
 
 def created(*args: Any, **spec: Any) -> list[str]:
-    return [str(error) for error in VALIDATORS[KIND].create(definition(*args, **spec))]
+    return [str(error) for error in validator(0).create(definition(*args, **spec))]
 
 
 def of_version(**parts: Any) -> list[str]:

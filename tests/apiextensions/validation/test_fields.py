@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.validation.definition import VALIDATORS
+from apiserver.apiextensions.validation.definition import validator
 from apiserver.registry.defaults import set_defaults
 from apiserver.registry.strategy import STRATEGIES
 
@@ -40,7 +40,7 @@ def told(*versions: Obj) -> list[str]:
     made = {"metadata": {"name": "widgets.example.com"}, "spec": spec}
     set_defaults(KIND[0], "v1", KIND[1], made)
     STRATEGIES[KIND].prepare_create(made)
-    return [str(error) for error in VALIDATORS[KIND].create(made)]
+    return [str(error) for error in validator(0).create(made)]
 
 
 def selecting(*paths: str) -> list[str]:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.validation.definition import VALIDATORS, validator
+from apiserver.apiextensions.validation.definition import validator
 
-VALIDATOR = VALIDATORS["apiextensions.k8s.io", "CustomResourceDefinition"]
+VALIDATOR = validator(0)
 ESTABLISHED = [{"type": "Established", "status": "True"}]
 BUNDLE = base64.b64encode(b"no certificate").decode()
 
