@@ -37,7 +37,7 @@ def pod(**spec):
 
 
 @pytest.mark.parametrize(
-    ("given", "classes", "wanted"),
+    ("given", "classes", "expected"),
     [
         ({}, [CRITICAL], {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}),
         (
@@ -49,8 +49,8 @@ def pod(**spec):
         ({"priority": 0}, [], {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}),
     ],
 )
-async def test_a_new_pod_is_given_the_priority_of_its_class(admitted, given, classes, wanted):
-    assert (await admitted(pod(**given), *classes))["spec"] == wanted
+async def test_a_new_pod_is_given_the_priority_of_its_class(admitted, given, classes, expected):
+    assert (await admitted(pod(**given), *classes))["spec"] == expected
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ NO_EXPRESSION = "rule compile error: compilation failed: ERROR: <input>:"
 
 
 @pytest.mark.parametrize(
-    ("schema", "obj", "told"),
+    ("schema", "obj", "message"),
     [
         (ruled(of(), "1 > 2"), {}, ["<nil>: Invalid value: failed rule: 1 > 2"]),
         (of(a=ruled(TEXT, "self == 'x'")), {"a": "y"}, ["""a: Invalid value: "y": failed rule: self == 'x'"""]),
@@ -56,12 +56,12 @@ NO_EXPRESSION = "rule compile error: compilation failed: ERROR: <input>:"
         ),
     ],
 )
-def test_each_broken_rule_is_told_where_it_stands(checked, schema, obj, told):
-    assert checked(schema, obj) == told
+def test_each_broken_rule_is_told_where_it_stands(checked, schema, obj, message):
+    assert checked(schema, obj) == message
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ({}, "a: Invalid value: failed rule: self.b == 'x'"),
         ({"message": "be x"}, "a: Invalid value: be x"),
@@ -84,9 +84,9 @@ def test_each_broken_rule_is_told_where_it_stands(checked, schema, obj, told):
         ({"fieldPath": ".c['x.y']"}, "a.c[x.y]: Invalid value: failed rule: self.b == 'x'"),
     ],
 )
-def test_a_rule_says_how_it_is_told(checked, words, told):
+def test_a_rule_says_how_it_is_told(checked, words, message):
     schema = of(a=ruled(of(b=TEXT, c=values(TEXT)), {"rule": "self.b == 'x'"} | words))
-    assert checked(schema, {"a": {"b": "y"}}) == [told]
+    assert checked(schema, {"a": {"b": "y"}}) == [message]
 
 
 def test_a_scalar_that_is_there_twice_is_told(checked):
@@ -132,8 +132,8 @@ def test_a_rule_that_comes_to_nothing_is_told(checked, rule, why):
     ],
 )
 def test_a_value_that_is_not_what_its_schema_says_is_told(checked, schema, obj, why):
-    (told,) = checked(of(a=ruled(schema, "self == self")), {"a": obj})
-    assert told == f'a: Invalid value: "{schema["type"]}": {why} evaluating rule: self == self'
+    (message,) = checked(of(a=ruled(schema, "self == self")), {"a": obj})
+    assert message == f'a: Invalid value: "{schema["type"]}": {why} evaluating rule: self == self'
 
 
 def test_rules_of_schemas_within_all_of_are_applied(checked):

@@ -125,8 +125,8 @@ def test_a_rule_that_may_cost_too_much_is_refused(refused):
 def test_a_rule_counts_once_for_each_value_that_there_may_be(refused):
     inner = ruled(TEXT | {"maxLength": 1000}, "self.contains('x')")
     assert refused(of(v=many(inner, maxItems=1000))) == []
-    (told,) = refused(of(v=many(many(inner, maxItems=1000), maxItems=100)))
-    assert told.startswith(
+    (message,) = refused(of(v=many(many(inner, maxItems=1000), maxItems=100)))
+    assert message.startswith(
         "s.properties[v].items.items.x-kubernetes-validations[0].rule: Forbidden: estimated rule cost"
     )
 
@@ -134,32 +134,32 @@ def test_a_rule_counts_once_for_each_value_that_there_may_be(refused):
 def test_the_rules_of_a_schema_may_not_cost_too_much_together(refused):
     rule = "self.all(x, self.all(y, x == y))"
     schema = of(**{f"v{n}": ruled(many(TEXT | {"maxLength": 9}, maxItems=800), rule) for n in range(18)})
-    told = refused(schema)
+    errors = refused(schema)
     contributed = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
-    assert told[:4] == [
+    assert errors[:4] == [
         f"s.properties[v{n}].x-kubernetes-validations[0].rule: Forbidden: {contributed}" for n in range(4)
     ]
     what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of"
-    assert told[4:] == [f"s: Forbidden: {what} 1.037520x {SIMPLIFY}"]
-    assert refused(schema, costly=True) == told
+    assert errors[4:] == [f"s: Forbidden: {what} 1.037520x {SIMPLIFY}"]
+    assert refused(schema, costly=True) == errors
 
 
 def test_a_rule_that_nothing_bounds_is_refused_by_far(refused):
-    told = refused(of(v=many(values(ruled(of(k=TEXT), "self.k.contains('x') && self.k.matches('.*')")))))
-    assert told[0].endswith(f"exceeds budget by factor of more than 100x {SIMPLIFY}")
+    errors = refused(of(v=many(values(ruled(of(k=TEXT), "self.k.contains('x') && self.k.matches('.*')")))))
+    assert errors[0].endswith(f"exceeds budget by factor of more than 100x {SIMPLIFY}")
 
 
 def test_a_message_may_not_cost_too_much_either(refused):
     rule = {"rule": "true", "messageExpression": "self.map(x, self.map(y, y + x).join()).join()"}
-    told = refused(of(v=ruled(many(TEXT), rule)))
+    errors = refused(of(v=ruled(many(TEXT), rule)))
     place = "s.properties[v].x-kubernetes-validations[0].messageExpression"
-    assert told[0].startswith(f"{place}: Forbidden: estimated messageExpression cost exceeds budget by factor of")
+    assert errors[0].startswith(f"{place}: Forbidden: estimated messageExpression cost exceeds budget by factor of")
 
 
 def test_one_evaluation_may_not_cost_more_than_a_million():
     schema = of(v=ruled(many(WHOLE), "self.all(x, self.all(y, x + y >= 0))", "self.size() < 10"))
-    told = [str(error) for error in Rules(schema).check({"v": [1] * 2000})]
-    assert told == [
+    errors = [str(error) for error in Rules(schema).check({"v": [1] * 2000})]
+    assert errors == [
         (
             "v: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation "
             "rules will be run due to call cost exceeds limit for rule: self.all(x, self.all(y, x + y >= 0))"
@@ -170,8 +170,8 @@ def test_one_evaluation_may_not_cost_more_than_a_million():
 def test_all_rules_of_an_object_may_not_cost_more_than_ten_millions():
     rules = ["self.all(x, self.all(y, x + y >= 0))"] * 30
     schema = of(v=ruled(many(WHOLE), *rules), w=ruled(TEXT, "false"))
-    told = [str(error) for error in Rules(schema).check({"v": [1] * 300, "w": "x"})]
-    assert told == [
+    errors = [str(error) for error in Rules(schema).check({"v": [1] * 300, "w": "x"})]
+    assert errors == [
         (
             'v: Invalid value: "array": validation failed due to running out of cost budget, no further validation '
             "rules will be run"

@@ -71,7 +71,7 @@ def test_a_pattern_that_is_none_is_told_in_the_words_of_go(value, text, error):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("'%s is %s'.format(['a', true])", "a is true"),
         ("'%s %s %s'.format([1, 2u, 1.5])", "1 2 1.5"),
@@ -90,8 +90,8 @@ def test_a_pattern_that_is_none_is_told_in_the_words_of_go(value, text, error):
         ("'%.1e'.format([1234.5])", "1.2\u00d710⁰³"),
     ],
 )
-def test_values_are_put_into_a_text(value, text, told):
-    assert value(text) == told
+def test_values_are_put_into_a_text(value, text, message):
+    assert value(text) == message
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ ANYTHING = (
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", [f"1:1: Syntax error: mismatched input '<EOF>' expecting {ANYTHING}"]),
         ("1 +", [f"1:4: Syntax error: mismatched input '<EOF>' expecting {ANYTHING}"]),
@@ -38,12 +38,12 @@ ANYTHING = (
         ),
     ],
 )
-def test_what_follows_no_grammar_is_told_by_the_parser_of_upstream(mistakes, text, told):
-    assert [mistake[: len(words)] for mistake, words in zip(mistakes(text), told, strict=True)] == told
+def test_what_follows_no_grammar_is_told_by_the_parser_of_upstream(mistakes, text, message):
+    assert [mistake[: len(words)] for mistake, words in zip(mistakes(text), message, strict=True)] == message
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("if == 1", ["1:1: reserved identifier: if"]),
         ("for(1) == namespace", ["1:1: reserved identifier: for", "1:11: reserved identifier: namespace"]),
@@ -73,8 +73,8 @@ def test_what_follows_no_grammar_is_told_by_the_parser_of_upstream(mistakes, tex
         ("'" + "a" * 100_000 + "'", ["-1:0: expression code point size exceeds limit: size: 100002, limit 100000"]),
     ],
 )
-def test_what_the_grammar_lets_pass_and_nothing_else_does_is_told(mistakes, text, told):
-    assert mistakes(text) == told
+def test_what_the_grammar_lets_pass_and_nothing_else_does_is_told(mistakes, text, message):
+    assert mistakes(text) == message
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_long_expressions_and_odd_ones_are_read(value, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("x == 1", ["1:1: undeclared reference to 'x' (in container '')"]),
         ("f(1) == 1", ["1:2: undeclared reference to 'f' (in container '')"]),
@@ -130,18 +130,18 @@ def test_long_expressions_and_odd_ones_are_read(value, text):
         ("optional.of(1) == 1", ["1:16: found no matching overload for '_==_' applied to '(optional_type(int), int)'"]),
     ],
 )
-def test_types_that_do_not_fit_are_told(mistakes, text, told):
-    assert mistakes(text) == told
+def test_types_that_do_not_fit_are_told(mistakes, text, message):
+    assert mistakes(text) == message
 
 
 def test_a_mistake_is_pointed_at(refused):
-    told = refused({"type": "object", "x-kubernetes-validations": [{"rule": "self.a == 1"}, {"rule": "'é' == 1"}]})
-    assert told[0].endswith("undefined field 'a'\n | self.a == 1\n | ....^")
-    assert told[1].endswith("applied to '(string, int)'\n | 'é' == 1\n | .\uff0e..^")
+    errors = refused({"type": "object", "x-kubernetes-validations": [{"rule": "self.a == 1"}, {"rule": "'é' == 1"}]})
+    assert errors[0].endswith("undefined field 'a'\n | self.a == 1\n | ....^")
+    assert errors[1].endswith("applied to '(string, int)'\n | 'é' == 1\n | .\uff0e..^")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("duration('1x') == duration('1s')", ["1:10: invalid duration argument"]),
         ("timestamp('now') == timestamp(0)", ["1:11: invalid timestamp argument"]),
@@ -151,18 +151,18 @@ def test_a_mistake_is_pointed_at(refused):
         ("'%d'.format(['a']) == ''", ["1:14: error during formatting: decimal clause can only be used on integers"]),
     ],
 )
-def test_constants_that_cannot_be_meant_are_told(mistakes, text, told):
-    assert [mistake.partition(", was")[0] for mistake in mistakes(text)] == told
+def test_constants_that_cannot_be_meant_are_told(mistakes, text, message):
+    assert [mistake.partition(", was")[0] for mistake in mistakes(text)] == message
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("int('x') == 1", ["type conversion error from 'string' to 'int'"]),
         ("matches('a', '[')", ["error parsing regexp: missing closing ]: `[`"]),
         ("'a'.find('(') == ''", ["error parsing regexp: missing closing ): `(`"]),
     ],
 )
-def test_constants_that_no_program_can_be_made_of_are_told(refused, text, told):
-    found = refused({"type": "object", "x-kubernetes-validations": [{"rule": text}]})
-    assert [error.rpartition("program instantiation failed: ")[2] for error in found] == told
+def test_constants_that_no_program_can_be_made_of_are_told(refused, text, message):
+    errors = refused({"type": "object", "x-kubernetes-validations": [{"rule": text}]})
+    assert [error.rpartition("program instantiation failed: ")[2] for error in errors] == message

@@ -30,7 +30,7 @@ def test_good_rules_are_good(refused, rule):
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "message"),
     [
         ({}, [f"{HEAD}.rule: Required value: rule is not specified"]),
         ({"rule": " \t"}, [f"{HEAD}.rule: Required value: rule is not specified"]),
@@ -80,10 +80,10 @@ def test_good_rules_are_good(refused, rule):
         ),
     ],
 )
-def test_how_rules_are_written_is_told_of_before_what_they_say(refused, rule, told):
+def test_how_rules_are_written_is_told_of_before_what_they_say(refused, rule, message):
     schema = ruled(of(a=TEXT), rule, "not an expression")
-    assert refused(schema) == told
-    assert refused(schema, expressions=False) == told
+    assert refused(schema) == message
+    assert refused(schema, expressions=False) == message
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_how_rules_are_written_is_told_of_before_what_they_say(refused, rule, to
     ],
 )
 def test_what_a_rule_says_is_told_with_the_rule(refused, rule, field, why):
-    (told,) = refused(ruled(of(a=TEXT), rule))
-    head, _, rest = told.partition(": Invalid value: ")
+    (message,) = refused(ruled(of(a=TEXT), rule))
+    head, _, rest = message.partition(": Invalid value: ")
     written = {"Rule": "", "Message": "", "MessageExpression": "", "Reason": None, "FieldPath": ""}
     written |= {"OptionalOldSelf": None} | {name[0].upper() + name[1:]: value for name, value in rule.items()}
     shown = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
@@ -127,8 +127,8 @@ def test_what_a_rule_says_is_told_with_the_rule(refused, rule, field, why):
 
 
 def test_what_html_takes_for_its_own_is_escaped(refused):
-    (told,) = refused(ruled(of(a=TEXT), "self > 1 && 2 < 3"))
-    assert r'{"Rule":"self \u003e 1 \u0026\u0026 2 \u003c 3","Message"' in told
+    (message,) = refused(ruled(of(a=TEXT), "self > 1 && 2 < 3"))
+    assert r'{"Rule":"self \u003e 1 \u0026\u0026 2 \u003c 3","Message"' in message
 
 
 @pytest.mark.parametrize("optional", [True, False])
@@ -175,8 +175,8 @@ def test_of_rules_within_other_schemas_only_the_form_is_looked_at(refused, word)
     ],
 )
 def test_what_was_there_before_is_not_known_of_items_without_keys(refused, schema, within):
-    (told,) = refused(schema)
-    assert told.endswith(
+    (message,) = refused(schema)
+    assert message.endswith(
         f'"self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within {within}'
     )
 

@@ -14,7 +14,7 @@ FIXED = "self == oldSelf"
 
 
 @pytest.mark.parametrize(
-    ("schema", "obj", "old", "told"),
+    ("schema", "obj", "old", "message"),
     [
         (ruled(of(a=TEXT), "self.a == oldSelf.a"), {"a": "y"}, {"a": "x"}, ["<nil>"]),
         (ruled(of(a=TEXT), "self.a == oldSelf.a"), {"a": "x"}, {"a": "x"}, []),
@@ -42,8 +42,8 @@ FIXED = "self == oldSelf"
         (of(a=ruled({"x-kubernetes-int-or-string": True}, FIXED)), {"a": 1}, {"a": "1"}, ["a"]),
     ],
 )
-def test_what_was_there_before_is_known_by_its_place_or_its_keys(checked, schema, obj, old, told):
-    assert [error.partition(": ")[0] for error in checked(schema, obj, *([] if old is None else [old]))] == told
+def test_what_was_there_before_is_known_by_its_place_or_its_keys(checked, schema, obj, old, message):
+    assert [error.partition(": ")[0] for error in checked(schema, obj, *([] if old is None else [old]))] == message
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_rule_may_ask_whether_there_was_anything_before(checked, rule, obj, ol
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         ("'was ' + oldSelf.value()", "be x"),
         ("oldSelf.hasValue() ? 'one' : 'other'", "be x"),
@@ -75,11 +75,11 @@ def test_a_rule_may_ask_whether_there_was_anything_before(checked, rule, obj, ol
     ],
 )
 @pytest.mark.parametrize("old", [{"a": "y"}, {}])
-def test_a_message_sees_what_was_there_before_as_it_was_though_it_is_typed_optional(checked, expression, told, old):
+def test_a_message_sees_what_was_there_before_as_it_was_though_it_is_typed_optional(checked, expression, message, old):
     """Upstream gives it the variables of rules whose oldSelf is not optional, and its own message where that fails."""
     rule = {"rule": "oldSelf.orValue('') == 'x'", "optionalOldSelf": True, "message": "be x"}
     schema = of(a=ruled(TEXT, rule | {"messageExpression": expression}))
-    assert checked(schema, {"a": "z"}, old) == [f'a: Invalid value: "z": {told if old else "be x"}']
+    assert checked(schema, {"a": "z"}, old) == [f'a: Invalid value: "z": {message if old else "be x"}']
 
 
 def test_a_message_sees_what_was_there_before_only_where_a_rule_does(checked):

@@ -56,7 +56,7 @@ def test_a_part_is_of_the_type_of_its_schema(holds, schema, obj, rule):
 
 
 @pytest.mark.parametrize(
-    ("schema", "rule", "told"),
+    ("schema", "rule", "message"),
     [
         (of(a=TEXT), "self.b == 'x'", "undefined field 'b'"),
         (of(a=TEXT) | KEPT, "self.b == 'x'", "undefined field 'b'"),
@@ -70,9 +70,9 @@ def test_a_part_is_of_the_type_of_its_schema(holds, schema, obj, rule):
         (many(TEXT), "self.a == 'x'", "type 'list(string)' does not support field selection"),
     ],
 )
-def test_what_a_schema_does_not_declare_cannot_be_spoken_of(refused, schema, rule, told):
+def test_what_a_schema_does_not_declare_cannot_be_spoken_of(refused, schema, rule, message):
     (error,) = refused(of(v=schema | {"x-kubernetes-validations": [{"rule": rule}]}))
-    assert told in error
+    assert message in error
 
 
 @pytest.mark.parametrize("kind", ["set", "map"])
@@ -132,8 +132,8 @@ def test_rules_of_the_whole_know_its_name_and_kind(checked, schema, rule):
 
 
 def test_rules_of_the_whole_know_no_other_metadata(refused):
-    (told,) = refused({"type": "object", "x-kubernetes-validations": [{"rule": "has(self.metadata.labels)"}]})
-    assert "undefined field 'labels'" in told
+    (message,) = refused({"type": "object", "x-kubernetes-validations": [{"rule": "has(self.metadata.labels)"}]})
+    assert "undefined field 'labels'" in message
 
 
 def test_rules_of_an_embedded_resource_know_its_name_and_kind(checked):

@@ -148,9 +148,9 @@ def test_the_scale_is_that_of_the_pods_controller(do, kind, owner, others):
 
 def test_the_scale_of_a_deployments_replica_sets_is_the_deployments_and_counts_once(do):
     sets = [a_workload("old", 2, "web"), a_workload("new", 3, "web")]
-    found = [a_pod("a", owner="ReplicaSet/old"), a_pod("b", owner="ReplicaSet/new"), a_pod("c", owner="StatefulSet/db")]
+    pods = [a_pod("a", owner="ReplicaSet/old"), a_pod("b", owner="ReplicaSet/new"), a_pod("c", owner="StatefulSet/db")]
     others = {REPLICA_SET: sets, DEPLOYMENT: [a_workload("web", 4)], STATEFUL_SET: [a_workload("db", 3)]}
-    assert numbers(do(a_budget(minAvailable="50%"), found, others)) == [7, 4, 3, 0]
+    assert numbers(do(a_budget(minAvailable="50%"), pods, others)) == [7, 4, 3, 0]
 
 
 def test_a_replica_set_whose_deployment_is_gone_counts_for_itself(do):

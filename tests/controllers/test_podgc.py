@@ -114,8 +114,8 @@ def on_missing_node(request):
 
 
 def test_the_pods_of_a_node_that_is_gone_fail_as_disrupted_and_go(do):
-    found = [a_pod("p", node="gone"), a_pod("ended", node="gone", phase="Succeeded"), a_pod("other")]
-    done = do("gone", found, answers=on_missing_node)
+    pods = [a_pod("p", node="gone"), a_pod("ended", node="gone", phase="Succeeded"), a_pod("other")]
+    done = do("gone", pods, answers=on_missing_node)
     assert done.of(Get) == [Get(NODE, "gone")]
     (patch,) = done.of(Patch)
     assert patch.body == {

@@ -75,8 +75,8 @@ def test_services(defaulted, given: Obj, spec: Obj):
 
 def test_a_balancers_address_is_virtual(defaulted):
     status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "x"}]}}
-    found = defaulted("Service", {"spec": {"type": "LoadBalancer"}, "status": status})
-    assert found["status"]["loadBalancer"]["ingress"] == [{"ip": "192.0.2.1", "ipMode": "VIP"}, {"hostname": "x"}]
+    obj = defaulted("Service", {"spec": {"type": "LoadBalancer"}, "status": status})
+    assert obj["status"]["loadBalancer"]["ingress"] == [{"ip": "192.0.2.1", "ipMode": "VIP"}, {"hostname": "x"}]
 
 
 @pytest.mark.parametrize(

@@ -87,12 +87,12 @@ JOB_LABELS = {
 
 
 def test_a_job_selects_its_own_pods(job):
-    found = job({"template": {"metadata": {"labels": {"a": "b"}}}}, labels={"a": "b"})
-    assert found["spec"] == {
+    obj = job({"template": {"metadata": {"labels": {"a": "b"}}}}, labels={"a": "b"})
+    assert obj["spec"] == {
         "selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}},
         "template": {"metadata": {"labels": {"a": "b", **JOB_LABELS}}},
     }
-    assert found["metadata"]["labels"] == {"a": "b"}
+    assert obj["metadata"]["labels"] == {"a": "b"}
 
 
 def test_a_job_without_labels_is_labelled_like_its_pods(job):
@@ -110,23 +110,23 @@ TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 @pytest.mark.parametrize(("annotation", "expected"), [(None, "1"), ("0", "1"), ("7", "7"), ("x", "1")])
 def test_the_generation_of_a_daemon_sets_template_is_an_annotation(created, annotation: str | None, expected: str):
     annotations = {} if annotation is None else {TEMPLATE_GENERATION: annotation}
-    found = created("apps", "DaemonSet", {"spec": {}, "metadata": {"annotations": annotations}})
-    assert found["metadata"]["annotations"] == {TEMPLATE_GENERATION: expected}
+    obj = created("apps", "DaemonSet", {"spec": {}, "metadata": {"annotations": annotations}})
+    assert obj["metadata"]["annotations"] == {TEMPLATE_GENERATION: expected}
 
 
 @pytest.mark.parametrize(("template", "expected"), [({}, "3"), ({"a": 1}, "4")])
 def test_the_generation_of_a_daemon_sets_template_moves_with_it(updated, template: Obj, expected: str):
     old = {"spec": {"template": {}}, "metadata": {"annotations": {TEMPLATE_GENERATION: "3"}}}
     new = {"spec": {"template": template}, "metadata": {"annotations": {TEMPLATE_GENERATION: "99", "a": "b"}}}
-    found = updated("apps", "DaemonSet", new, old)
-    assert found["metadata"]["annotations"] == {TEMPLATE_GENERATION: expected, "a": "b"}
+    obj = updated("apps", "DaemonSet", new, old)
+    assert obj["metadata"]["annotations"] == {TEMPLATE_GENERATION: expected, "a": "b"}
 
 
 def test_a_definition_remembers_every_version_that_stored_something(updated):
     old = {"spec": {"versions": [{"name": "v1", "storage": True}]}, "status": {"storedVersions": ["v1"]}}
     new = {"spec": {"versions": [{"name": "v1"}, {"name": "v2", "storage": True}]}}
-    found = updated("apiextensions.k8s.io", "CustomResourceDefinition", new, old)
-    assert found["status"] == {"storedVersions": ["v1", "v2"]}
+    obj = updated("apiextensions.k8s.io", "CustomResourceDefinition", new, old)
+    assert obj["status"] == {"storedVersions": ["v1", "v2"]}
 
 
 def conditions(*types: str, reason: str) -> Obj:

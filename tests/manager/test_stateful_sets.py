@@ -68,13 +68,13 @@ def ready(kubectl: Kubectl, *names: str) -> None:
 
 def rolls(kubectl: Kubectl, *, count: int = 3, partitioned: int = 0) -> None:
     """The rollout comes to its end."""
-    told = (
+    message = (
         rf"partitioned roll out complete: {partitioned} new pods have been updated\.\.\."
         if partitioned
         else rf"(partitioned roll out complete: {count} new pods have been updated"
         rf"|statefulset rolling update complete {count} pods at revision db-\w+)\.\.\."
     )
-    kubectl.says("rollout status statefulset/db", WAITS + told)
+    kubectl.says("rollout status statefulset/db", WAITS + message)
 
 
 @pytest.fixture

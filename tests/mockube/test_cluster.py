@@ -232,12 +232,12 @@ KRUISE = {"CloneSet", "StatefulSet", "UnitedDeployment"}
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("expected", "found"),
     [({"nodes": 1}, KRUISE), ({"nodes": 1, "kruise": False}, set()), ({}, set()), ({"kruise": True}, KRUISE)],
 )
 def test_openkruises_workloads_are_there_where_controllers_run_or_as_asked(
-    wanted: dict[str, Any], found: set[str]
+    expected: dict[str, Any], found: set[str]
 ) -> None:
-    with Cluster(**wanted) as cluster:
+    with Cluster(**expected) as cluster:
         _, answer = ask(cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
     assert {each["spec"]["names"]["kind"] for each in answer["items"]} == found

@@ -79,11 +79,11 @@ async def test_servers_that_are_started_again_one_by_one_lose_nothing_that_they_
             body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
             try:
                 async with client.post(url + CONFIG_MAPS, json=body) as answer:
-                    told = await answer.text()
+                    text = await answer.text()
                     if answer.status == 201:
                         acknowledged.append(name)
                     elif answer.status != 503:
-                        odd.append(f"{answer.status} {told}")
+                        odd.append(f"{answer.status} {text}")
             except aiohttp.ClientConnectionError:
                 continue
 

@@ -119,7 +119,7 @@ def test_a_node_suits_or_is_refused_by_the_first_that_objects(make_cluster, boar
 
 
 @pytest.mark.parametrize(
-    ("taken", "wanted", "fits"),
+    ("taken", "expected", "fits"),
     [
         (port(80), port(80), False),
         (port(80), port(81), True),
@@ -131,9 +131,9 @@ def test_a_node_suits_or_is_refused_by_the_first_that_objects(make_cluster, boar
         ({}, port(80), True),
     ],
 )
-def test_ports_of_a_node_are_taken_once(make_cluster, board_of, make_pod, taken, wanted, fits):
+def test_ports_of_a_node_are_taken_once(make_cluster, board_of, make_pod, taken, expected, fits):
     cluster = make_cluster({"node": {}}, [make_pod("there", node="node", **taken)])
-    status = board_of(cluster, make_pod(**wanted)).status(cluster.nodes["node"])
+    status = board_of(cluster, make_pod(**expected)).status(cluster.nodes["node"])
     assert (status is None) == fits
     if status is not None:
         assert (status.reasons, status.resolvable) == ((PORTS,), True)

@@ -20,7 +20,7 @@ def refusal(directory: Path, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--kubernetes-version", "1.2"], "Kubernetes 1.2 is not known here: choose one of 1.25 to "),
         (["--service-cluster-ip-range", "10.0.0.0/32"], "10.0.0.0/32 has no room for Services: give a network of"),
@@ -34,10 +34,10 @@ def refusal(directory: Path, *arguments: str) -> str:
         (["--kubelet-timeout", "0s"], "--kubelet-timeout: give more than 0s"),
     ],
 )
-def test_what_cannot_be_used_is_one_line_and_exit_code_2(arguments: list[str], told: str, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_one_line_and_exit_code_2(arguments: list[str], message: str, tmp_path: Path) -> None:
     (line,) = refusal(tmp_path, "--secure-port", "0", *arguments).splitlines()
     assert line.startswith("apiserver: ")
-    assert told in line
+    assert message in line
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,9 @@ def file() -> dict[str, Any]:
 
 def free_port() -> int:
     """A port that nobody listens at."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def mounts(service: Mapping[str, Any]) -> dict[str, str]:

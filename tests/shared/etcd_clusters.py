@@ -24,9 +24,9 @@ ATTEMPTS = 3
 
 def free_port(host: str = LOOPBACK) -> int:
     """A port that nobody listens at."""
-    with socket.socket() as found:
-        found.bind((host, 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind((host, 0))
+        return int(listener.getsockname()[1])
 
 
 @dataclass

@@ -65,29 +65,29 @@ class FakeServer:
     def collect(self) -> None:
         """Do what the garbage collector would do: nothing, unless a test is about that."""
 
-    def change(self, kind: Kind, found: Obj, new: Obj) -> Obj:
+    def change(self, kind: Kind, current: Obj, new: Obj) -> Obj:
         """Store what is made of an object, if it is another."""
-        if new == found:
-            return found
-        if new.get("spec") != found.get("spec"):
-            new = new | {"metadata": new["metadata"] | {"generation": found["metadata"].get("generation", 0) + 1}}
+        if new == current:
+            return current
+        if new.get("spec") != current.get("spec"):
+            new = new | {"metadata": new["metadata"] | {"generation": current["metadata"].get("generation", 0) + 1}}
         return self.store(kind, new)
 
-    def delete(self, request: Delete, found: Obj) -> Obj | ApiError:
+    def delete(self, request: Delete, current: Obj) -> Obj | ApiError:
         """Delete an object, which stays for a while if it lingers."""
         kind, key, uid = request.kind, request.key, request.uid
-        if uid and uid != found["metadata"]["uid"]:
+        if uid and uid != current["metadata"]["uid"]:
             return conflict(kind.group, kind.plural, name=key, why="the UID in the precondition does not match")
-        if not self.lingers(kind, found):
+        if not self.lingers(kind, current):
             self.drop(kind, key)
-        elif not found["metadata"].get("deletionTimestamp"):
+        elif not current["metadata"].get("deletionTimestamp"):
             grace = {"deletionTimestamp": stamp(self.now + 30), "deletionGracePeriodSeconds": 30}
-            self.store(kind, found | {"metadata": found["metadata"] | grace})
+            self.store(kind, current | {"metadata": current["metadata"] | grace})
         return {}
 
-    def lingers(self, kind: Kind, found: Obj) -> bool:
+    def lingers(self, kind: Kind, current: Obj) -> bool:
         """Whether an object is only marked when it is deleted: a pod that a kubelet has to stop."""
-        return kind is POD and "nodeName" in found["spec"]
+        return kind is POD and "nodeName" in current["spec"]
 
     def perform(self, request: Request) -> Obj | ApiError:
         """The answer to a controller: an object, or an ApiError."""
@@ -105,40 +105,40 @@ class FakeServer:
         answer = self._do(request, stored[key])
         return answer if isinstance(answer, ApiError) else copy.deepcopy(answer)
 
-    def _do(self, request: Update | Patch | Delete | Get, found: Obj) -> Obj | ApiError:
+    def _do(self, request: Update | Patch | Delete | Get, current: Obj) -> Obj | ApiError:
         match request:
             case Update():
-                return self._update(request, found)
+                return self._update(request, current)
             case Patch():
-                return self.patch(request, found)
+                return self.patch(request, current)
             case Delete():
-                return self.delete(request, found)
+                return self.delete(request, current)
             case Get():
-                return found
+                return current
 
-    def _update(self, request: Update, found: Obj) -> Obj | ApiError:
+    def _update(self, request: Update, current: Obj) -> Obj | ApiError:
         obj, kind = request.obj, request.kind
-        if obj["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"]:
+        if obj["metadata"]["resourceVersion"] != current["metadata"]["resourceVersion"]:
             return conflict(kind.group, kind.plural, name=key_of(obj), why="the object has been modified")
         if request.subresource:
-            return self.change(kind, found, found | {"status": obj["status"]})
-        return self.change(kind, found, obj | ({"status": found["status"]} if "status" in found else {}))
+            return self.change(kind, current, current | {"status": obj["status"]})
+        return self.change(kind, current, obj | ({"status": current["status"]} if "status" in current else {}))
 
-    def patch(self, request: Patch, found: Obj) -> Obj | ApiError:
+    def patch(self, request: Patch, current: Obj) -> Obj | ApiError:
         """Merge metadata, and conditions of a status, into an object."""
-        kind, meta, told = request.kind, found["metadata"], request.body.get("metadata", {})
+        kind, meta, told = request.kind, current["metadata"], request.body.get("metadata", {})
         if told.get("uid", meta["uid"]) != meta["uid"]:
             return conflict(kind.group, kind.plural, name=request.key, why="the UID in the precondition does not match")
         assert "ownerReferences" not in told or not request.subresource, "a status keeps them (podStatusStrategy)"
-        new = found | {"metadata": meta | _merged(meta, told)}
+        new = current | {"metadata": meta | _merged(meta, told)}
         if conditions := request.body.get("status", {}).get("conditions"):
             assert request.subresource == "status"
-            known = {each["type"]: each for each in found["status"].get("conditions", ())}
+            known = {each["type"]: each for each in current["status"].get("conditions", ())}
             for each in conditions:
                 both = known.get(each["type"], {}) | each
                 known[each["type"]] = {name: value for name, value in both.items() if value is not None}
-            new = new | {"status": found["status"] | {"conditions": list(known.values())}}
-        return self.change(kind, found, new)
+            new = new | {"status": current["status"] | {"conditions": list(known.values())}}
+        return self.change(kind, current, new)
 
 
 def _merged(meta: Obj, told: Obj) -> Obj:

@@ -184,10 +184,10 @@ async def test_log_and_metrics_hold_neither_tokens_nor_secrets(api, caplog) -> N
     await ask(api, secrets, Authorization="Bearer of-jane")
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "open-sesame"}}
     await api.post("/apis/authentication.k8s.io/v1/tokenreviews", review)
-    told = caplog.text + (await api.get("/metrics")).text
-    assert "/api/v1/namespaces/default/secrets" in told  # requests are told of
+    text = caplog.text + (await api.get("/metrics")).text
+    assert "/api/v1/namespaces/default/secrets" in text  # requests are told of
     for secret in ("open-sesame", "b3Blbi1zZXNhbWU", "of-the-administrator", "of-jane"):
-        assert secret not in told
+        assert secret not in text
 
 
 # Client certificates.
@@ -275,6 +275,6 @@ async def test_whoever_acts_as_somebody_names_a_user(cluster, headers: dict[str,
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session,
         session.get(f"{cluster.url}/api/v1/pods", headers=token | headers) as response,
     ):
-        told = await response.json()
+        body = await response.json()
     message = f'requested &user.DefaultInfo{{Name:"", {about}}} without impersonating a user name'
-    assert (told["code"], told["reason"], told["message"]) == (400, "BadRequest", message)
+    assert (body["code"], body["reason"], body["message"]) == (400, "BadRequest", message)

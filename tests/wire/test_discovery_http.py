@@ -126,8 +126,8 @@ async def test_the_root_lists_the_paths(api) -> None:
 
 
 async def test_tokens_can_be_checked_by_others(api) -> None:
-    found = (await api.get("/.well-known/openid-configuration")).json
-    assert found.keys() >= {"issuer", "jwks_uri", "response_types_supported", "subject_types_supported"}
+    body = (await api.get("/.well-known/openid-configuration")).json
+    assert body.keys() >= {"issuer", "jwks_uri", "response_types_supported", "subject_types_supported"}
     keys = await api.get("/openid/v1/jwks")
     assert keys.headers["Content-Type"] == "application/jwk-set+json"
     assert {"kty", "kid", "alg", "use"} <= keys.json["keys"][0].keys()

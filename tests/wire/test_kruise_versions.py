@@ -81,12 +81,12 @@ async def test_the_status_of_a_united_deployment_is_told_as_each_version_has_it(
     status = {"replicas": 3, "updatedReplicas": 2, "currentRevision": "web-1", "updatedRevision": "web-2"}
     change = {"status": status | {"subsetStatuses": [entry]}}
     assert (await kruise.patch(f"{NEW}/uniteddeployments/web/status", change)).code == 200
-    told = (await kruise.get(f"{OLD}/uniteddeployments/web")).json["status"]
-    assert told["subsetReplicas"] == {"a": 3}
-    assert told["updateStatus"] == {"updatedRevision": "web-2", "currentPartitions": {"a": 1}}
-    assert "updatedRevision" not in told
-    told = (await kruise.get(f"{NEW}/uniteddeployments/web")).json["status"]
-    assert told == change["status"]
+    body = (await kruise.get(f"{OLD}/uniteddeployments/web")).json["status"]
+    assert body["subsetReplicas"] == {"a": 3}
+    assert body["updateStatus"] == {"updatedRevision": "web-2", "currentPartitions": {"a": 1}}
+    assert "updatedRevision" not in body
+    body = (await kruise.get(f"{NEW}/uniteddeployments/web")).json["status"]
+    assert body == change["status"]
 
 
 MORE: dict[str, Obj] = {

@@ -89,9 +89,9 @@ async def test_no_increment_is_lost_between_servers(two):
     async def increment(api):
         for _ in range(20):
             while True:
-                found = (await api.get(f"{CONFIG_MAPS}/a")).json
-                found["data"]["number"] = str(int(found["data"]["number"]) + 1)
-                if (await api.put(f"{CONFIG_MAPS}/a", found)).code == 200:
+                body = (await api.get(f"{CONFIG_MAPS}/a")).json
+                body["data"]["number"] = str(int(body["data"]["number"]) + 1)
+                if (await api.put(f"{CONFIG_MAPS}/a", body)).code == 200:
                     break
 
     await asyncio.gather(*map(increment, two))

@@ -94,8 +94,8 @@ def test_an_update_lets_through_what_was_wrong_before(of_properties, properties,
 
 def test_junctors_do_not_let_fields_through_by_themselves(of_properties):
     part = of(b={"type": "string"}, c={"type": "string"}) | {"allOf": [{"properties": {"b": {"maxLength": 1}}}]}
-    found = of_properties({"a": part}).validate({"a": {"b": "long", "c": "y"}}, {"a": {"b": "long", "c": "x"}})
-    assert places(found) == ["a.b", "<nil>"]
+    errors = of_properties({"a": part}).validate({"a": {"b": "long", "c": "y"}}, {"a": {"b": "long", "c": "x"}})
+    assert places(errors) == ["a.b", "<nil>"]
 
 
 def test_versions_and_kinds_are_always_looked_at(of_properties):

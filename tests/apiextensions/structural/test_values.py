@@ -55,7 +55,7 @@ def test_good_values_are_good(of_properties, schema, values):
 
 
 @pytest.mark.parametrize(
-    ("schema", "wanted", "values"),
+    ("schema", "expected", "values"),
     [
         (
             TEXT,
@@ -75,11 +75,11 @@ def test_good_values_are_good(of_properties, schema, values):
         ({"format": "date"}, "date", [(1, "int64")]),
     ],
 )
-def test_values_of_wrong_types_are_told(of_properties, schema, wanted, values):
+def test_values_of_wrong_types_are_told(of_properties, schema, expected, values):
     for value, given in values:
-        found = of_properties({"f": schema}).validate({"f": value})
-        assert [str(error) for error in found] == [wrong_type("f", wanted, given)]
-        assert found[0].reason == TYPE_INVALID
+        errors = of_properties({"f": schema}).validate({"f": value})
+        assert [str(error) for error in errors] == [wrong_type("f", expected, given)]
+        assert errors[0].reason == TYPE_INVALID
 
 
 @pytest.mark.parametrize(

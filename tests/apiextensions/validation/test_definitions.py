@@ -342,6 +342,6 @@ def test_unknown_fields_are_kept_by_schemas_alone():
 )
 def test_groups_of_kubernetes_are_protected(annotation, errors):
     annotations = {"api-approved.kubernetes.io": annotation}
-    found = created("widgets.k8s.io", {"annotations": annotations}, group="k8s.io")
+    obj = created("widgets.k8s.io", {"annotations": annotations}, group="k8s.io")
     path = "metadata.annotations[api-approved.kubernetes.io]"
-    assert [error for error in found if "spec.group" not in error] == [f"{path}: {error}" for error in errors]
+    assert [error for error in obj if "spec.group" not in error] == [f"{path}: {error}" for error in errors]

@@ -14,9 +14,9 @@ STRICT = Strictness()
 
 def told(schema: Obj, *, strict: Strictness = STRICT) -> list[str]:
     """What is told of a schema, with paths from it."""
-    found = validation("spec.validation", {"openAPIV3Schema": schema}, strict, status=False)
-    assert all(error.path.startswith(PATH) for error in found)
-    return [str(error).removeprefix(PATH).removeprefix(".") for error in found]
+    errors = validation("spec.validation", {"openAPIV3Schema": schema}, strict, status=False)
+    assert all(error.path.startswith(PATH) for error in errors)
+    return [str(error).removeprefix(PATH).removeprefix(".") for error in errors]
 
 
 def of_field(strict: Strictness = STRICT, **schema: Any) -> list[str]:
@@ -99,8 +99,8 @@ def test_a_rule_may_be_costly_where_it_was_there_before_but_all_together_may_not
         (STRICT, ["Forbidden: estimated rule cost exceeds budget by factor of more than 100x"]),
         (known, []),
     ):
-        found = validation("spec.validation", given, strict, status=False, version="v1")
-        assert [error.message.partition(" (")[0] for error in found] == [
+        errors = validation("spec.validation", given, strict, status=False, version="v1")
+        assert [error.message.partition(" (")[0] for error in errors] == [
             *told_first,
             "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
             (

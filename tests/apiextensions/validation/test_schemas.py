@@ -15,9 +15,9 @@ STRICT = Strictness()
 
 def told(schema: Obj, *, status: bool = False, strict: Strictness = STRICT) -> list[str]:
     """What is told of a schema, with paths from it."""
-    found = validation("spec.validation", {"openAPIV3Schema": schema}, strict, status=status)
-    assert all(error.path.startswith(PATH) for error in found)
-    return [str(error).removeprefix(PATH).removeprefix(".") for error in found]
+    errors = validation("spec.validation", {"openAPIV3Schema": schema}, strict, status=status)
+    assert all(error.path.startswith(PATH) for error in errors)
+    return [str(error).removeprefix(PATH).removeprefix(".") for error in errors]
 
 
 def of_field(**schema: Any) -> list[str]:
@@ -132,8 +132,8 @@ def test_what_is_wrong_is_found_wherever_it_stands():
         "definitions": {"d": bad},
         "dependencies": {"e": bad},
     }
-    found = [error.removesuffix(".$ref: Forbidden: $ref is not supported") for error in of_field(**schema)]
-    assert [path for path in found if ":" not in path] == [
+    errors = [error.removesuffix(".$ref: Forbidden: $ref is not supported") for error in of_field(**schema)]
+    assert [path for path in errors if ":" not in path] == [
         "additionalProperties",
         "not",
         "allOf[0]",
@@ -296,7 +296,7 @@ def test_the_metadata_of_objects_has_no_defaults_of_its_own():
 
 
 def embedded(metadata: Obj) -> list[str]:
-    found = of_field(
+    errors = of_field(
         **{
             "type": "object",
             "x-kubernetes-embedded-resource": True,
@@ -304,7 +304,7 @@ def embedded(metadata: Obj) -> list[str]:
             "properties": {"metadata": metadata},
         }
     )
-    return [error.removeprefix("properties[metadata].") for error in found]
+    return [error.removeprefix("properties[metadata].") for error in errors]
 
 
 def test_labels_of_an_embedded_object_have_no_defaults_each():

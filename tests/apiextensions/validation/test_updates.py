@@ -31,9 +31,9 @@ def definition(*versions: Obj, conditions: Any = (), stored: Any = ("v1",), **sp
 
 def updated(new: Obj, old: Obj) -> list[str]:
     unspoilt = copy.deepcopy((new, old))
-    found = [str(error) for error in VALIDATOR.update(new, old)]
+    errors = [str(error) for error in VALIDATOR.update(new, old)]
     assert (new, old) == unspoilt
-    return found
+    return errors
 
 
 NAMES = {"plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"}

@@ -105,9 +105,11 @@ def sizes() -> Callable[[Any], dict[str, int]]:
 
     def of(done: Any) -> dict[str, int]:
         writes = [
-            found for found in done.requests() if isinstance(found, (Create, Update)) and found.kind is REPLICA_SET
+            request
+            for request in done.requests()
+            if isinstance(request, (Create, Update)) and request.kind is REPLICA_SET
         ]
-        return {found.obj["metadata"]["name"]: found.obj["spec"]["replicas"] for found in writes}
+        return {request.obj["metadata"]["name"]: request.obj["spec"]["replicas"] for request in writes}
 
     return of
 
@@ -127,7 +129,7 @@ def statuses() -> Callable[[Any], list[Any]]:
     """statuses(rehearsal): those of the Deployment that were written, in order."""
 
     def of(done: Any) -> list[Any]:
-        return [found.obj["status"] for found in done.of(Update) if found.kind is DEPLOYMENT and found.subresource]
+        return [update.obj["status"] for update in done.of(Update) if update.kind is DEPLOYMENT and update.subresource]
 
     return of
 
@@ -137,9 +139,9 @@ def progress() -> Callable[[Any], str]:
     """progress(status): "STATUS/REASON: MESSAGE" of a condition, "" where there is none."""
 
     def of(status: Any, type_: str = "Progressing") -> str:
-        for found in status.get("conditions", ()):
-            if found["type"] == type_:
-                return f"{found['status']}/{found['reason']}: {found['message']}"
+        for condition in status.get("conditions", ()):
+            if condition["type"] == type_:
+                return f"{condition['status']}/{condition['reason']}: {condition['message']}"
         return ""
 
     return of

@@ -44,7 +44,7 @@ def test_a_new_deployment_gets_a_replica_set_and_says_so(run, make_deployment, s
         }
     ]
     assert done.events == [f"ScalingReplicaSet: Scaled up replica set {name} from 0 to 10"]
-    first = next(found for found in done.of(Update) if found.kind is DEPLOYMENT)
+    first = next(update for update in done.of(Update) if update.kind is DEPLOYMENT)
     assert first.obj["metadata"]["annotations"] == {REVISION: "1"}
     assert progress(first.obj["status"]).startswith("True/NewReplicaSetCreated: ")
     assert progress(statuses(done)[-1], "Available").startswith("False/MinimumReplicasUnavailable: ")
@@ -89,7 +89,7 @@ def test_d7_going_back_frees_what_was_stuck(run, make_deployment, make_set, size
     deployment = make_deployment("web:1", surge=3, unavailable=2)
     done = run(deployment, [make_set(1, 8), make_set(2, 5, 0)])
     assert sizes(done) == {"web-1": 8, "web-2": 0}
-    bumped = next(found.obj for found in done.of(Update) if found.kind is REPLICA_SET)
+    bumped = next(update.obj for update in done.of(Update) if update.kind is REPLICA_SET)
     assert bumped["metadata"]["annotations"][REVISION] == "3"
     assert done.of(Create) == []
 
@@ -111,7 +111,7 @@ def test_d39_annotations_flow_to_the_new_set_without_a_rollout(run, make_deploym
     deployment = make_deployment(annotations={"team": "red", REVISION: "1"})
     done = run(deployment, [make_set(1, 10, told=(10, 13))])
     assert sizes(done) == {"web-1": 10}
-    [changed] = [found.obj for found in done.of(Update) if found.kind is REPLICA_SET]
+    [changed] = [update.obj for update in done.of(Update) if update.kind is REPLICA_SET]
     assert changed["metadata"]["annotations"]["team"] == "red"
     assert changed["metadata"]["annotations"][REVISION] == "1"
     assert done.of(Create) == done.events == []
@@ -119,7 +119,7 @@ def test_d39_annotations_flow_to_the_new_set_without_a_rollout(run, make_deploym
 
 def test_a_new_minimum_of_ready_seconds_flows_to_the_new_set(run, make_deployment, make_set):
     done = run(make_deployment(minReadySeconds=7), [make_set(1, 10)])
-    [changed] = [found.obj for found in done.of(Update) if found.kind is REPLICA_SET]
+    [changed] = [update.obj for update in done.of(Update) if update.kind is REPLICA_SET]
     assert changed["spec"]["minReadySeconds"] == 7
 
 
@@ -130,7 +130,7 @@ def test_d42_large_revisions_are_counted_on(run, make_deployment, make_set):
 
 def test_a_set_found_without_a_word_of_progress_is_told_of(run, make_deployment, make_set, progress):
     done = run(make_deployment(), [make_set(1, 10)])
-    first = next(found.obj["status"] for found in done.of(Update) if found.kind is DEPLOYMENT)
+    first = next(update.obj["status"] for update in done.of(Update) if update.kind is DEPLOYMENT)
     assert progress(first).startswith("True/FoundNewReplicaSet: ")
     assert first["conditions"][0]["message"] == 'Found new replica set "web-1"'
 
@@ -147,7 +147,7 @@ def test_d29_all_that_is_old_is_forgotten_after_completion(run, make_deployment,
     deployment = make_deployment("web:3", revisionHistoryLimit=0, status=counts)
     sets = [make_set(1, 0), make_set(2, 0), make_set(3, 10)]
     done = run(deployment, sets)
-    assert [found.key for found in done.of(Delete)] == ["default/web-1", "default/web-2"]
+    assert [deletion.key for deletion in done.of(Delete)] == ["default/web-1", "default/web-2"]
     assert run(deployment | {"status": counts | {"availableReplicas": 9}}, sets).of(Delete) == []
 
 
@@ -164,7 +164,7 @@ def test_d30_one_that_still_has_pods_stays_and_uses_its_slot(run, make_deploymen
     deployment = make_deployment("web:6", revisionHistoryLimit=2, status=counts)
     sets = [make_set(number, 0, pods=1 if number == 1 else 0) for number in range(1, 6)]
     done = run(deployment, [*sets, make_set(6, 10)])
-    assert [found.key for found in done.of(Delete)] == ["default/web-2", "default/web-3"]
+    assert [deletion.key for deletion in done.of(Delete)] == ["default/web-2", "default/web-3"]
 
 
 def test_where_old_sets_cannot_be_shrunk_the_status_is_told_first(run, make_deployment, make_set, statuses):

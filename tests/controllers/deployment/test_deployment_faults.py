@@ -51,7 +51,7 @@ def test_another_fault_is_told_in_place_of_the_first(run, make_deployment, statu
     [status] = statuses(run(make_deployment(**strategy("Canary"))))
     done = run(make_deployment(status=status, **strategy("BlueGreen")))
     assert done.events == ["InvalidStrategy: unexpected deployment strategy type: BlueGreen"]
-    assert [found["message"] for found in statuses(done)[-1]["conditions"]] == [
+    assert [condition["message"] for condition in statuses(done)[-1]["conditions"]] == [
         "unexpected deployment strategy type: BlueGreen"
     ]
 

@@ -81,7 +81,7 @@ def test_d18_the_size_is_changed_before_the_template(run, make_deployment, make_
 
 def test_d47_a_new_size_changes_the_set_and_what_it_is_told_and_nothing_else(run, make_deployment, make_set, statuses):
     done = run(make_deployment(replicas=12), [make_set(1, 10, told=(10, 13))])
-    [changed] = [found.obj for found in done.of(Update) if found.kind is REPLICA_SET]
+    [changed] = [update.obj for update in done.of(Update) if update.kind is REPLICA_SET]
     before = make_set(1, 10, told=(12, 15))
     assert changed["spec"] == before["spec"] | {"replicas": 12}
     assert changed["metadata"] == before["metadata"]
@@ -93,7 +93,7 @@ def test_d13_each_set_gets_its_part_and_is_told_of_the_new_whole(run, make_deplo
     deployment = make_deployment("web:2", replicas=10, surge=0, unavailable=1)
     done = run(deployment, [make_set(1, 3, told=(5, 5)), make_set(2, 2, told=(5, 5))])
     assert sizes(done) == {"web-1": 6, "web-2": 4}
-    for changed in (found.obj for found in done.of(Update) if found.kind is REPLICA_SET):
+    for changed in (update.obj for update in done.of(Update) if update.kind is REPLICA_SET):
         assert changed["metadata"]["annotations"]["deployment.kubernetes.io/desired-replicas"] == "10"
         assert changed["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"] == "10"
 
@@ -118,7 +118,7 @@ def test_d10_no_set_is_made_while_paused_and_one_when_resumed(run, make_deployme
     assert progress(statuses(done)[-1]).startswith("Unknown/DeploymentPaused: ")
     done = run(make_deployment("web:2", status=statuses(done)[-1]), [make_set(1, 10)])
     assert len(done.of(Create)) == 1
-    first = next(found.obj["status"] for found in done.of(Update) if found.kind is DEPLOYMENT)
+    first = next(update.obj["status"] for update in done.of(Update) if update.kind is DEPLOYMENT)
     assert progress(first).startswith("Unknown/DeploymentResumed: ")
 
 
@@ -138,7 +138,7 @@ def test_d12_a_pause_in_the_middle_leaves_sizes_as_they_are(run, make_deployment
 def test_a_paused_deployment_forgets_old_sets_unless_it_is_to_go_back(run, make_deployment, make_set):
     sets = [make_set(1, 0), make_set(2, 0), make_set(3, 10)]
     deployment = make_deployment("web:3", paused=True, revisionHistoryLimit=1)
-    assert [found.key for found in run(deployment, sets).of(Delete)] == ["default/web-1"]
+    assert [deletion.key for deletion in run(deployment, sets).of(Delete)] == ["default/web-1"]
     deployment["metadata"]["annotations"][ROLLBACK_TO] = "1"
     assert run(deployment, sets).of(Delete) == []
 

@@ -64,13 +64,13 @@ def test_d37_a_set_whose_labels_no_longer_match_is_let_go_and_replaced(run, make
 
 def test_d38_a_set_of_a_namesake_is_left_alone(run, make_deployment, make_set):
     done = run(make_deployment("web:1"), [make_set(1, 10, owner="uid-of-the-former")])
-    assert [type(found) for found in done.requests() if getattr(found, "kind", None) is REPLICA_SET] == [Create]
+    assert [type(request) for request in done.requests() if getattr(request, "kind", None) is REPLICA_SET] == [Create]
 
 
 def test_d48_sets_that_a_selector_misses_are_let_go_should_it_ever_change(run, make_deployment, make_set):
     deployment = make_deployment("web:1", selector={"matchLabels": {"app": "web", "tier": "front"}})
     done = run(deployment, [make_set(1, 10)], answers=refused(not_found("apps", "replicasets", "web-1"), Patch))
-    assert [found.key for found in done.of(Patch)] == ["default/web-1"]
+    assert [patch.key for patch in done.of(Patch)] == ["default/web-1"]
     assert done.error is None
 
 
@@ -96,5 +96,7 @@ def test_a_second_run_without_a_change_writes_nothing(run, make_deployment, make
             if written.kind is DEPLOYMENT:
                 deployment = written.obj
             else:
-                sets = [written.obj if key_of(found) == key_of(written.obj) else found for found in sets]
+                sets = [
+                    written.obj if key_of(replica_set) == key_of(written.obj) else replica_set for replica_set in sets
+                ]
     assert done.requests() == done.events == []

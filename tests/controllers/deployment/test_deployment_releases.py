@@ -15,7 +15,7 @@ def test_a_long_history_is_cut_by_releases_that_do(run, make_deployment, make_se
     back = make_set(1, 10, revision=1400)
     back["metadata"]["annotations"][HISTORY] = ",".join(map(str, range(1000, 1400)))
     done = run(make_deployment("web:1"), [back, make_set(2, 0, revision=1401)], profile=PROFILES[release])
-    changed = next(found.obj for found in done.of(Update) if found.kind is REPLICA_SET)
+    changed = next(update.obj for update in done.of(Update) if update.kind is REPLICA_SET)
     entries = changed["metadata"]["annotations"][HISTORY].split(",")
     assert (entries[0], entries[-1]) == (oldest, "1400")
 
@@ -25,4 +25,4 @@ def test_the_oldest_set_is_told_by_its_revision_or_by_its_age(run, make_deployme
     deployment = make_deployment("web:3", revisionHistoryLimit=1, status=ROLLED)
     sets = [make_set(1, 0, revision=5), make_set(2, 0, revision=2), make_set(3, 10, revision=6)]
     done = run(deployment, sets, profile=PROFILES[release])
-    assert [found.key for found in done.of(Delete)] == [f"default/{gone}"]
+    assert [deletion.key for deletion in done.of(Delete)] == [f"default/{gone}"]

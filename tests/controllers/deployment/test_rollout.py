@@ -18,7 +18,7 @@ from controller_manager.controllers.deployment.rolling import (
 
 
 def named(resizes):
-    return {found.replica_set["metadata"]["name"]: found.size for found in resizes}
+    return {resize.replica_set["metadata"]["name"]: resize.size for resize in resizes}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def named(sets):
-    return [found["metadata"]["name"] for found in sets]
+    return [replica_set["metadata"]["name"] for replica_set in sets]
 
 
 @pytest.mark.parametrize(

@@ -106,14 +106,14 @@ def test_r18_in_a_terminating_namespace_nothing_is_said_and_nothing_fails(do, a_
 
 
 def test_r5_scaling_down_takes_pods_on_no_node_then_pending_then_unready_ones(do, a_set, a_pod, deleted):
-    found = [
+    pods = [
         a_pod("ready", ready=60),
         a_pod("unready", ready=None),
         a_pod("pending", ready=None, phase="Pending"),
         a_pod("unassigned", ready=None, phase="Pending", node=""),
         a_pod("old", ready=6000),
     ]
-    assert deleted(do(a_set(2), found)) == ["unassigned", "pending", "unready"]
+    assert deleted(do(a_set(2), pods)) == ["unassigned", "pending", "unready"]
 
 
 def test_r6_of_equal_pods_the_one_on_the_most_crowded_node_goes(do, a_set, pods, deleted):
@@ -129,31 +129,31 @@ def test_without_a_common_controller_no_node_is_crowded(do, a_set, pods, deleted
 
 
 def test_r7_the_cheapest_ready_pod_goes_first_but_any_unready_one_before(do, a_set, a_pod, deleted):
-    found = [a_pod("ten", cost="10"), a_pod("none"), a_pod("less", cost="-5"), a_pod("un", cost="100", ready=None)]
-    assert deleted(do(a_set(2), found)) == ["un", "less"]
+    pods = [a_pod("ten", cost="10"), a_pod("none"), a_pod("less", cost="-5"), a_pod("un", cost="100", ready=None)]
+    assert deleted(do(a_set(2), pods)) == ["un", "less"]
 
 
 def test_r8_a_cost_that_is_no_canonical_int32_is_none(do, a_set, a_pod, deleted):
-    found = [a_pod("a", cost="+10"), a_pod("b", cost="08"), a_pod("c", cost="2147483648"), a_pod("d", cost="1")]
-    assert deleted(do(a_set(1), found)) == ["a", "b", "c"]
+    pods = [a_pod("a", cost="+10"), a_pod("b", cost="08"), a_pod("c", cost="2147483648"), a_pod("d", cost="1")]
+    assert deleted(do(a_set(1), pods)) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(("ages", "goes"), [((60, 65), "a"), ((65, 60), "a"), ((60, 600), "a"), ((600, 60), "b")])
 def test_r9_ages_in_one_power_of_two_are_told_apart_by_uid_and_others_by_age(do, a_set, a_pod, deleted, ages, goes):
-    found = [a_pod(name, ready=None, age=age) for name, age in zip("ab", ages, strict=True)]
-    assert deleted(do(a_set(1), found)) == [goes]
+    pods = [a_pod(name, ready=None, age=age) for name, age in zip("ab", ages, strict=True)]
+    assert deleted(do(a_set(1), pods)) == [goes]
 
 
 @pytest.mark.parametrize(("release", "goes"), [("1.20", "b"), ("1.30", "a"), ("1.35", "a")])
 def test_r7_only_releases_that_know_of_costs_heed_them(do, a_set, a_pod, deleted, release, goes):
-    found = [a_pod("a", cost="-5", ready=60_000), a_pod("b", ready=60)]
-    assert deleted(do(a_set(1), found, profile=PROFILES[release])) == [goes]
+    pods = [a_pod("a", cost="-5", ready=60_000), a_pod("b", ready=60)]
+    assert deleted(do(a_set(1), pods, profile=PROFILES[release])) == [goes]
 
 
 @pytest.mark.parametrize(("release", "goes"), [("1.20", "b"), ("1.30", "a"), ("1.35", "a")])
 def test_r9_old_releases_compare_ages_exactly(do, a_set, a_pod, deleted, release, goes):
-    found = [a_pod("a", ready=None, age=65), a_pod("b", ready=None, age=60)]
-    assert deleted(do(a_set(1), found, profile=PROFILES[release])) == [goes]
+    pods = [a_pod("a", ready=None, age=65), a_pod("b", ready=None, age=60)]
+    assert deleted(do(a_set(1), pods, profile=PROFILES[release])) == [goes]
 
 
 def test_deletions_are_guarded_by_uid_told_and_at_most_five_hundred(do, a_set, pods, deleted):

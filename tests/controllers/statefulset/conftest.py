@@ -18,12 +18,12 @@ KINDS = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
 class Server(FakeServer):
     """A server whose pods are stopped by their kubelets if they run, and whose controllers say what they patch."""
 
-    def lingers(self, kind, found):
-        return kind is POD and found["status"]["phase"] == "Running"
+    def lingers(self, kind, current):
+        return kind is POD and current["status"]["phase"] == "Running"
 
-    def patch(self, request, found):
-        assert request.body["metadata"]["uid"] == found["metadata"]["uid"]
-        return super().patch(request, found)
+    def patch(self, request, current):
+        assert request.body["metadata"]["uid"] == current["metadata"]["uid"]
+        return super().patch(request, current)
 
 
 class Cluster(LaggingCluster):
@@ -209,8 +209,8 @@ def stateful_set():
 
 
 @pytest.fixture
-def cluster(make_cluster, stateful_set):
-    """cluster(**spec): a cluster in which a StatefulSet "web" of that spec has come to rest."""
+def settled_cluster(make_cluster, stateful_set):
+    """settled_cluster(**spec): a cluster in which a StatefulSet "web" of that spec has come to rest."""
 
     def make(*, profile=NEWEST, broken=frozenset(), **spec):
         found = make_cluster(stateful_set(**spec), profile=profile)

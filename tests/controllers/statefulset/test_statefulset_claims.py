@@ -49,20 +49,20 @@ def test_claims_are_made_before_their_pod(make_cluster, stateful_set):
     ]
 
 
-def test_a_claim_is_its_template_with_the_labels_of_the_selector(cluster):
+def test_a_claim_is_its_template_with_the_labels_of_the_selector(settled_cluster):
     template = {"metadata": {"name": "data", "labels": {"tier": "disk"}}, "spec": {"storageClassName": "fast"}}
-    claim = cluster(replicas=1, volumeClaimTemplates=[template]).claim("data-web-0")
+    claim = settled_cluster(replicas=1, volumeClaimTemplates=[template]).claim("data-web-0")
 
     assert claim["metadata"]["labels"] == {"tier": "disk", "app": "web"}
     assert claim["spec"] == {"storageClassName": "fast"}
     assert owners(claim) == []
 
 
-def test_a_volume_of_the_template_gives_way_to_the_claim_of_its_name(cluster, template):
+def test_a_volume_of_the_template_gives_way_to_the_claim_of_its_name(settled_cluster, template):
     given = template("v1")
     given["spec"]["volumes"] = [{"name": "data", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]
 
-    pod = cluster(replicas=1, template=given, **DATA).pod("web-0")
+    pod = settled_cluster(replicas=1, template=given, **DATA).pod("web-0")
 
     assert pod["spec"]["volumes"] == [
         {"name": "data", "persistentVolumeClaim": {"claimName": "data-web-0"}},
@@ -70,17 +70,17 @@ def test_a_volume_of_the_template_gives_way_to_the_claim_of_its_name(cluster, te
     ]
 
 
-def test_s18_a_claim_from_an_earlier_life_is_used_again(cluster):
-    found = cluster(**DATA)
-    uid = found.claim("data-web-2")["metadata"]["uid"]
-    found.edit(replicas=1)
-    found.settle()
-    assert sorted(found.objects[CLAIM]) == ["ns/data-web-0", "ns/data-web-1", "ns/data-web-2"]
-    found.edit(replicas=3)
-    claimed = [name for ran in found.settle() for name in ran.claimed]
+def test_s18_a_claim_from_an_earlier_life_is_used_again(settled_cluster):
+    cluster = settled_cluster(**DATA)
+    uid = cluster.claim("data-web-2")["metadata"]["uid"]
+    cluster.edit(replicas=1)
+    cluster.settle()
+    assert sorted(cluster.objects[CLAIM]) == ["ns/data-web-0", "ns/data-web-1", "ns/data-web-2"]
+    cluster.edit(replicas=3)
+    claimed = [name for ran in cluster.settle() for name in ran.claimed]
 
     assert claimed == []
-    assert found.claim("data-web-2")["metadata"]["uid"] == uid
+    assert cluster.claim("data-web-2")["metadata"]["uid"] == uid
 
 
 def test_s19_a_pod_waits_while_its_claim_is_being_deleted(make_cluster, stateful_set):
@@ -166,82 +166,82 @@ def test_a_pending_pod_whose_claim_is_being_deleted_is_an_error_without_an_event
     assert (ran.error.message, ran.events) == ("pvc data-web-0 is being deleted", [])
 
 
-def test_s20_a_lost_label_is_put_back_without_a_restart(cluster):
-    found = cluster()
-    uid, labels = found.pod("web-1")["metadata"]["uid"], found.pod("web-1")["metadata"]["labels"]
-    found.relabel("web-1", {name: labels[name] for name in ("app", "controller-revision-hash")})
+def test_s20_a_lost_label_is_put_back_without_a_restart(settled_cluster):
+    cluster = settled_cluster()
+    uid, labels = cluster.pod("web-1")["metadata"]["uid"], cluster.pod("web-1")["metadata"]["labels"]
+    cluster.relabel("web-1", {name: labels[name] for name in ("app", "controller-revision-hash")})
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert (ran.updated, ran.deleted, ran.made) == (["web-1"], [], [])
     assert ran.events[0] == "SuccessfulUpdate: update Pod web-1 in StatefulSet web successful"
-    labels = found.pod("web-1")["metadata"]["labels"]
+    labels = cluster.pod("web-1")["metadata"]["labels"]
     assert labels["statefulset.kubernetes.io/pod-name"] == "web-1"
     assert labels["apps.kubernetes.io/pod-index"] == "1"
-    assert found.pod("web-1")["metadata"]["uid"] == uid
+    assert cluster.pod("web-1")["metadata"]["uid"] == uid
 
 
-def test_s20_a_label_lost_once_more_while_the_watch_was_broken_is_put_back(cluster):
-    found = cluster()
-    labels = found.pod("web-1")["metadata"]["labels"]
+def test_s20_a_label_lost_once_more_while_the_watch_was_broken_is_put_back(settled_cluster):
+    cluster = settled_cluster()
+    labels = cluster.pod("web-1")["metadata"]["labels"]
     fewer = {name: value for name, value in labels.items() if name != "statefulset.kubernetes.io/pod-name"}
-    found.relabel("web-1", fewer)
-    found.deliver_all()
-    assert found.run(fresh=False).updated == ["web-1"]
-    found.relabel("web-1", fewer)
-    found.relist(POD)
+    cluster.relabel("web-1", fewer)
+    cluster.deliver_all()
+    assert cluster.run(fresh=False).updated == ["web-1"]
+    cluster.relabel("web-1", fewer)
+    cluster.relist(POD)
 
-    found.settle()
+    cluster.settle()
 
-    assert found.pod("web-1")["metadata"]["labels"] == labels
+    assert cluster.pod("web-1")["metadata"]["labels"] == labels
 
 
-def test_s20_after_a_lost_race_the_label_is_put_on_the_newest_state(cluster):
-    found = cluster()
-    labels = found.pod("web-1")["metadata"]["labels"]
+def test_s20_after_a_lost_race_the_label_is_put_on_the_newest_state(settled_cluster):
+    cluster = settled_cluster()
+    labels = cluster.pod("web-1")["metadata"]["labels"]
     del labels["statefulset.kubernetes.io/pod-name"]
-    found.relabel("web-1", labels)
+    cluster.relabel("web-1", labels)
     lost: list[Any] = []
 
     def race(request):
         if isinstance(request, Update) and request.kind is POD and not lost:
             lost.append(request)
-            found.relabel("web-1", labels | {"mine": "yes"})
+            cluster.relabel("web-1", labels | {"mine": "yes"})
 
-    found.refuse = race
-    ran = found.run()
+    cluster.refuse = race
+    ran = cluster.run()
 
     assert ran.updated == ["web-1", "web-1"]
-    assert found.pod("web-1")["metadata"]["labels"]["mine"] == "yes"
+    assert cluster.pod("web-1")["metadata"]["labels"]["mine"] == "yes"
     assert ran.events == ["SuccessfulUpdate: update Pod web-1 in StatefulSet web successful"]
 
 
-def test_s20_a_race_lost_every_time_is_told_of_and_tried_again(cluster):
-    found = cluster()
-    labels = found.pod("web-1")["metadata"]["labels"]
+def test_s20_a_race_lost_every_time_is_told_of_and_tried_again(settled_cluster):
+    cluster = settled_cluster()
+    labels = cluster.pod("web-1")["metadata"]["labels"]
     del labels["statefulset.kubernetes.io/pod-name"]
-    found.relabel("web-1", labels)
-    found.refuse = lambda r: (
+    cluster.relabel("web-1", labels)
+    cluster.refuse = lambda r: (
         conflict("", "pods", name="web-1", why="no") if isinstance(r, Update) and r.kind is POD else None
     )
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert ran.error.code == 409
     assert ran.updated == ["web-1"] * 5
     assert [event.partition(":")[0] for event in ran.events] == ["FailedUpdate"]
 
 
-def test_an_adopted_pod_without_its_claim_is_mended(cluster):
-    found = cluster(replicas=1, **DATA)
-    pod = found.pod("web-0")
-    found.store(POD, pod | {"spec": pod["spec"] | {"volumes": [{"name": "data", "emptyDir": {}}]}})
-    found.drop(CLAIM, "ns/data-web-0")
+def test_an_adopted_pod_without_its_claim_is_mended(settled_cluster):
+    cluster = settled_cluster(replicas=1, **DATA)
+    pod = cluster.pod("web-0")
+    cluster.store(POD, pod | {"spec": pod["spec"] | {"volumes": [{"name": "data", "emptyDir": {}}]}})
+    cluster.drop(CLAIM, "ns/data-web-0")
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert (ran.claimed, ran.updated) == (["data-web-0"], ["web-0"])
-    assert found.pod("web-0")["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] == "data-web-0"
+    assert cluster.pod("web-0")["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] == "data-web-0"
 
 
 # -- retention ---------------------------------------------------------------------------------------------------------
@@ -256,104 +256,104 @@ def test_an_adopted_pod_without_its_claim_is_mended(cluster):
         ("Delete", "Delete", [("StatefulSet", "web")], [("Pod", "web-1")]),
     ],
 )
-def test_claims_belong_to_the_set_or_to_a_condemned_pod(cluster, scaled, deleted, kept, condemned):
-    found = cluster(replicas=2, **retention(scaled=scaled, deleted=deleted))
-    assert owners(found.claim("data-web-1")) == kept
-    found.edit(replicas=1)
+def test_claims_belong_to_the_set_or_to_a_condemned_pod(settled_cluster, scaled, deleted, kept, condemned):
+    cluster = settled_cluster(replicas=2, **retention(scaled=scaled, deleted=deleted))
+    assert owners(cluster.claim("data-web-1")) == kept
+    cluster.edit(replicas=1)
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert ran.deleted == ["web-1"]
-    assert owners(found.claim("data-web-0")) == kept
-    assert owners(found.claim("data-web-1")) == condemned
+    assert owners(cluster.claim("data-web-0")) == kept
+    assert owners(cluster.claim("data-web-1")) == condemned
     assert all(type(request) is not Update or request.kind is not POD for request in ran.requests)
 
 
-def test_s30_claims_go_with_scaled_down_pods_and_new_pods_wait_for_stale_claims(cluster):
-    found = cluster(**retention(scaled="Delete"))
-    first = {name: found.claim(name)["metadata"]["uid"] for name in ("data-web-0", "data-web-1", "data-web-2")}
-    found.edit(replicas=1)
-    found.settle()
-    assert found.pods == ["web-0"]
+def test_s30_claims_go_with_scaled_down_pods_and_new_pods_wait_for_stale_claims(settled_cluster):
+    cluster = settled_cluster(**retention(scaled="Delete"))
+    first = {name: cluster.claim(name)["metadata"]["uid"] for name in ("data-web-0", "data-web-1", "data-web-2")}
+    cluster.edit(replicas=1)
+    cluster.settle()
+    assert cluster.pods == ["web-0"]
 
-    found.edit(replicas=3)
-    ran = found.run()
+    cluster.edit(replicas=3)
+    ran = cluster.run()
     assert (ran.made, ran.error, ran.events) == ([], None, [])
-    found.queue.clear()
-    collect(found)
-    found.deliver_all()
-    assert found.queue == {"ns/web"}
-    found.settle()
+    cluster.queue.clear()
+    collect(cluster)
+    cluster.deliver_all()
+    assert cluster.queue == {"ns/web"}
+    cluster.settle()
 
-    assert found.pods == ["web-0", "web-1", "web-2"]
-    same = [name for name, uid in first.items() if found.claim(name)["metadata"]["uid"] == uid]
+    assert cluster.pods == ["web-0", "web-1", "web-2"]
+    same = [name for name, uid in first.items() if cluster.claim(name)["metadata"]["uid"] == uid]
     assert same == ["data-web-0"]
 
 
-def test_s30_an_ordinal_back_in_range_before_its_pod_went_keeps_its_claim(cluster):
-    found = cluster(podManagementPolicy="Parallel", **retention(scaled="Delete"))
-    found.edit(replicas=1)
-    found.refuse = lambda r: ApiError(500, "InternalError", "no") if type(r).__name__ == "Delete" else None
-    found.run()
-    assert owners(found.claim("data-web-2")) == [("Pod", "web-2")]
-    found.refuse = lambda _: None
-    found.edit(replicas=3)
+def test_s30_an_ordinal_back_in_range_before_its_pod_went_keeps_its_claim(settled_cluster):
+    cluster = settled_cluster(podManagementPolicy="Parallel", **retention(scaled="Delete"))
+    cluster.edit(replicas=1)
+    cluster.refuse = lambda r: ApiError(500, "InternalError", "no") if type(r).__name__ == "Delete" else None
+    cluster.run()
+    assert owners(cluster.claim("data-web-2")) == [("Pod", "web-2")]
+    cluster.refuse = lambda _: None
+    cluster.edit(replicas=3)
 
-    ran = found.run()
+    ran = cluster.run()
 
-    assert owners(found.claim("data-web-2")) == []
+    assert owners(cluster.claim("data-web-2")) == []
     assert "SuccessfulUpdate: update Pod web-2 in StatefulSet web successful" in ran.events
     assert ran.updated == []
 
 
-def test_s31_claims_of_an_orphaning_deletion_stay(cluster):
-    found = cluster(**retention(deleted="Delete"))
-    live = found.objects[STATEFUL_SET]["ns/web"]
-    meta = live["metadata"] | {"deletionTimestamp": stamp(found.now), "finalizers": ["orphan"]}
-    found.store(STATEFUL_SET, live | {"metadata": meta})
+def test_s31_claims_of_an_orphaning_deletion_stay(settled_cluster):
+    cluster = settled_cluster(**retention(deleted="Delete"))
+    live = cluster.objects[STATEFUL_SET]["ns/web"]
+    meta = live["metadata"] | {"deletionTimestamp": stamp(cluster.now), "finalizers": ["orphan"]}
+    cluster.store(STATEFUL_SET, live | {"metadata": meta})
     for kind in (POD, CLAIM):  # what the garbage collector does
-        for obj in list(found.objects[kind].values()):
-            found.store(kind, obj | {"metadata": obj["metadata"] | {"ownerReferences": []}})
-    found.run()
-    found.drop(STATEFUL_SET, "ns/web")
-    collect(found)
+        for obj in list(cluster.objects[kind].values()):
+            cluster.store(kind, obj | {"metadata": obj["metadata"] | {"ownerReferences": []}})
+    cluster.run()
+    cluster.drop(STATEFUL_SET, "ns/web")
+    collect(cluster)
 
-    assert len(found.objects[CLAIM]) == 3
-    assert all(owners(claim) == [] for claim in found.objects[CLAIM].values())
-    assert found.run().quiet
+    assert len(cluster.objects[CLAIM]) == 3
+    assert all(owners(claim) == [] for claim in cluster.objects[CLAIM].values())
+    assert cluster.run().quiet
 
 
-def test_s32_a_changed_policy_gives_existing_claims_an_owner(cluster):
-    found = cluster(**retention())
-    found.edit(**retention(deleted="Delete"))
+def test_s32_a_changed_policy_gives_existing_claims_an_owner(settled_cluster):
+    cluster = settled_cluster(**retention())
+    cluster.edit(**retention(deleted="Delete"))
 
-    ran = found.run()
+    ran = cluster.run()
 
-    assert all(owners(claim) == [("StatefulSet", "web")] for claim in found.objects[CLAIM].values())
+    assert all(owners(claim) == [("StatefulSet", "web")] for claim in cluster.objects[CLAIM].values())
     assert (ran.deleted, ran.made, ran.updated) == ([], [], [])
     assert ran.events == [f"SuccessfulUpdate: update Pod web-{n} in StatefulSet web successful" for n in range(3)]
-    assert found.run().quiet
-    found.edit(**retention())
-    found.run()
-    assert all(owners(claim) == [] for claim in found.objects[CLAIM].values())
+    assert cluster.run().quiet
+    cluster.edit(**retention())
+    cluster.run()
+    assert all(owners(claim) == [] for claim in cluster.objects[CLAIM].values())
 
 
-def test_a_claim_that_cannot_be_given_an_owner_is_told_of(cluster):
-    found = cluster(replicas=1, **retention())
-    found.edit(**retention(deleted="Delete"))
-    found.refuse = lambda r: ApiError(403, "Forbidden", "no") if isinstance(r, Update) and r.kind is CLAIM else None
+def test_a_claim_that_cannot_be_given_an_owner_is_told_of(settled_cluster):
+    cluster = settled_cluster(replicas=1, **retention())
+    cluster.edit(**retention(deleted="Delete"))
+    cluster.refuse = lambda r: ApiError(403, "Forbidden", "no") if isinstance(r, Update) and r.kind is CLAIM else None
 
-    ran = found.run()
+    ran = cluster.run()
 
     why = "could not update claim data-web-0 for delete policy ownerRefs: no"
     assert ran.events == [f"FailedUpdate: update Pod web-0 in StatefulSet web failed error: {why}"]
     assert ran.error.code == 403
 
 
-def test_before_1_27_the_policy_is_not_heeded(cluster):
-    found = cluster(profile=PROFILES["1.20"], **retention(scaled="Delete", deleted="Delete"))
+def test_before_1_27_the_policy_is_not_heeded(settled_cluster):
+    cluster = settled_cluster(profile=PROFILES["1.20"], **retention(scaled="Delete", deleted="Delete"))
 
-    assert all(owners(claim) == [] for claim in found.objects[CLAIM].values())
+    assert all(owners(claim) == [] for claim in cluster.objects[CLAIM].values())
 
 
 def test_a_claim_that_somebody_else_controls_is_left_alone_and_told_of(make_cluster, stateful_set):
@@ -382,15 +382,15 @@ def test_a_claim_of_a_former_set_of_that_name_is_not_touched(make_cluster, state
     assert cluster.claim("data-web-0")["metadata"]["ownerReferences"] == [former]
 
 
-def test_an_owner_that_is_no_controller_becomes_one(cluster):
-    found = cluster(replicas=1, **retention(deleted="Delete"))
-    claim = found.claim("data-web-0")
+def test_an_owner_that_is_no_controller_becomes_one(settled_cluster):
+    cluster = settled_cluster(replicas=1, **retention(deleted="Delete"))
+    claim = cluster.claim("data-web-0")
     [owner] = claim["metadata"]["ownerReferences"]
-    found.store(CLAIM, claim | {"metadata": claim["metadata"] | {"ownerReferences": [owner | {"controller": False}]}})
+    cluster.store(CLAIM, claim | {"metadata": claim["metadata"] | {"ownerReferences": [owner | {"controller": False}]}})
 
-    found.run()
+    cluster.run()
 
-    assert found.claim("data-web-0")["metadata"]["ownerReferences"] == [owner]
+    assert cluster.claim("data-web-0")["metadata"]["ownerReferences"] == [owner]
 
 
 @pytest.mark.parametrize(

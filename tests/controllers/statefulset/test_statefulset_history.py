@@ -10,24 +10,24 @@ from controller_manager.reconcile.kinds import CONTROLLER_REVISION
 from controller_manager.reconcile.revisions import revision_hash, template_data
 
 
-def test_s15_going_back_takes_the_old_revision_by_name_and_raises_its_number(cluster, template):
-    found = cluster()
-    [first] = found.revisions
-    found.edit(template=template("v2"))
-    found.settle()
-    found.edit(template=template("v1"))
-    found.settle()
+def test_s15_going_back_takes_the_old_revision_by_name_and_raises_its_number(settled_cluster, template):
+    cluster = settled_cluster()
+    [first] = cluster.revisions
+    cluster.edit(template=template("v2"))
+    cluster.settle()
+    cluster.edit(template=template("v1"))
+    cluster.settle()
 
-    assert [r["revision"] for r in found.revisions] == [2, 3]
-    assert found.revisions[-1]["metadata"]["name"] == first["metadata"]["name"]
-    assert found.status["updateRevision"] == found.status["currentRevision"] == first["metadata"]["name"]
+    assert [r["revision"] for r in cluster.revisions] == [2, 3]
+    assert cluster.revisions[-1]["metadata"]["name"] == first["metadata"]["name"]
+    assert cluster.status["updateRevision"] == cluster.status["currentRevision"] == first["metadata"]["name"]
 
 
-def test_a_revision_is_renumbered_once_more_after_a_lost_race(cluster, template):
-    found = cluster()
-    found.edit(template=template("v2"))
-    found.settle()
-    found.edit(template=template("v1"))
+def test_a_revision_is_renumbered_once_more_after_a_lost_race(settled_cluster, template):
+    cluster = settled_cluster()
+    cluster.edit(template=template("v2"))
+    cluster.settle()
+    cluster.edit(template=template("v1"))
     lost: list[Any] = []
 
     def race(request):
@@ -36,32 +36,32 @@ def test_a_revision_is_renumbered_once_more_after_a_lost_race(cluster, template)
             return conflict("apps", "controllerrevisions", name="x", why="the object has been modified")
         return None
 
-    found.refuse = race
-    found.run()
+    cluster.refuse = race
+    cluster.run()
 
-    assert [r["revision"] for r in found.revisions] == [2, 3]
+    assert [r["revision"] for r in cluster.revisions] == [2, 3]
 
 
 @pytest.mark.parametrize(("limit", "numbers"), [(2, [3, 4, 5]), (0, [5]), (10, [1, 2, 3, 4, 5])])
-def test_s16_history_keeps_what_is_live_and_as_many_others_as_the_limit_says(cluster, template, limit, numbers):
-    found = cluster(revisionHistoryLimit=limit)
+def test_s16_history_keeps_what_is_live_and_as_many_others_as_the_limit_says(settled_cluster, template, limit, numbers):
+    cluster = settled_cluster(revisionHistoryLimit=limit)
     for image in ("v2", "v3", "v4", "v5"):
-        found.edit(template=template(image))
-        found.settle()
+        cluster.edit(template=template(image))
+        cluster.settle()
 
-    assert [r["revision"] for r in found.revisions] == numbers
+    assert [r["revision"] for r in cluster.revisions] == numbers
 
 
-def test_s16_a_revision_that_a_pod_is_made_of_stays(cluster, template):
-    found = cluster(revisionHistoryLimit=0, updateStrategy={"type": "OnDelete"})
+def test_s16_a_revision_that_a_pod_is_made_of_stays(settled_cluster, template):
+    cluster = settled_cluster(revisionHistoryLimit=0, updateStrategy={"type": "OnDelete"})
     for image, pod in (("v2", "web-1"), ("v3", "web-2")):
-        found.edit(template=template(image))
-        found.settle()
-        found.terminate(pod)
-        found.settle()
+        cluster.edit(template=template(image))
+        cluster.settle()
+        cluster.terminate(pod)
+        cluster.settle()
 
-    assert found.images() == {"web-0": "v1", "web-1": "v2", "web-2": "v3"}
-    assert [r["revision"] for r in found.revisions] == [1, 2, 3]
+    assert cluster.images() == {"web-0": "v1", "web-1": "v2", "web-2": "v3"}
+    assert [r["revision"] for r in cluster.revisions] == [1, 2, 3]
 
 
 def test_s17_a_taken_name_with_other_data_raises_the_collision_count(make_cluster, stateful_set, template):
@@ -98,13 +98,13 @@ def test_another_refusal_of_a_revision_ends_the_run(make_cluster, stateful_set):
     assert (ran.error.reason, len(ran.requests)) == ("Conflict", 1)
 
 
-def test_a_revision_that_is_gone_already_is_no_failure(cluster, template):
-    found = cluster(revisionHistoryLimit=0)
-    found.edit(template=template("v2"))
-    found.refuse = lambda r: (
+def test_a_revision_that_is_gone_already_is_no_failure(settled_cluster, template):
+    cluster = settled_cluster(revisionHistoryLimit=0)
+    cluster.edit(template=template("v2"))
+    cluster.refuse = lambda r: (
         not_found("apps", "controllerrevisions", "x")
         if isinstance(r, Delete) and r.kind is CONTROLLER_REVISION
         else None
     )
 
-    assert not [ran for ran in found.settle() if ran.error]
+    assert not [ran for ran in cluster.settle() if ran.error]

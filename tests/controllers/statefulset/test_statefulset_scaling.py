@@ -40,8 +40,8 @@ def test_s2_parallel_makes_five_hundred_at_a_time(make_cluster, stateful_set):
     assert [len(cluster.run().made) for _ in range(4)] == [500, 500, 200, 0]
 
 
-def test_a_pod_carries_its_identity(cluster):
-    pod = cluster(replicas=2).pod("web-1")
+def test_a_pod_carries_its_identity(settled_cluster):
+    pod = settled_cluster(replicas=2).pod("web-1")
 
     revision = pod["metadata"]["labels"]["controller-revision-hash"]
     assert pod["metadata"]["generateName"] == "web-"
@@ -57,132 +57,132 @@ def test_a_pod_carries_its_identity(cluster):
     assert (owner["kind"], owner["name"], owner["controller"]) == ("StatefulSet", "web", True)
 
 
-def test_before_1_27_pods_have_no_index_label_and_ordinals_begin_at_zero(cluster):
-    found = cluster(replicas=1, ordinals={"start": 5}, profile=PROFILES["1.20"])
+def test_before_1_27_pods_have_no_index_label_and_ordinals_begin_at_zero(settled_cluster):
+    cluster = settled_cluster(replicas=1, ordinals={"start": 5}, profile=PROFILES["1.20"])
 
-    assert found.pods == ["web-0"]
-    assert "apps.kubernetes.io/pod-index" not in found.pod("web-0")["metadata"]["labels"]
-
-
-def test_s3_a_scale_down_waits_until_the_pod_above_is_gone(cluster):
-    found = cluster()
-    found.edit(replicas=1)
-
-    assert found.run().deleted == ["web-2"]
-    assert found.run().deleted == []
-    found.gone("web-2")
-    assert found.run().deleted == ["web-1"]
-    found.gone("web-1")
-    assert found.run().deleted == []
+    assert cluster.pods == ["web-0"]
+    assert "apps.kubernetes.io/pod-index" not in cluster.pod("web-0")["metadata"]["labels"]
 
 
-def test_s4_a_scale_down_stops_while_a_lower_pod_is_unhealthy(cluster):
-    found = cluster()
-    found.unready("web-0")
-    found.edit(replicas=1)
+def test_s3_a_scale_down_waits_until_the_pod_above_is_gone(settled_cluster):
+    cluster = settled_cluster()
+    cluster.edit(replicas=1)
 
-    assert found.run().deleted == []
-    found.ready("web-0")
-    assert found.run().deleted == ["web-2"]
-
-
-def test_s4_parallel_goes_on_scaling_down(cluster):
-    found = cluster(**PARALLEL)
-    found.unready("web-0")
-    found.edit(replicas=1)
-
-    assert found.run().deleted == ["web-2", "web-1"]
-    assert found.run().deleted == []
+    assert cluster.run().deleted == ["web-2"]
+    assert cluster.run().deleted == []
+    cluster.gone("web-2")
+    assert cluster.run().deleted == ["web-1"]
+    cluster.gone("web-1")
+    assert cluster.run().deleted == []
 
 
-def test_s5_the_only_unhealthy_pod_is_deleted(cluster):
-    found = cluster()
-    found.unready("web-2")
-    found.edit(replicas=1)
+def test_s4_a_scale_down_stops_while_a_lower_pod_is_unhealthy(settled_cluster):
+    cluster = settled_cluster()
+    cluster.unready("web-0")
+    cluster.edit(replicas=1)
 
-    assert found.run().deleted == ["web-2"]
+    assert cluster.run().deleted == []
+    cluster.ready("web-0")
+    assert cluster.run().deleted == ["web-2"]
 
 
-def test_a_scale_down_waits_for_an_unhealthy_condemned_pod_below(cluster):
-    found = cluster()
-    found.unready("web-1", "web-2")
-    found.edit(replicas=1)
+def test_s4_parallel_goes_on_scaling_down(settled_cluster):
+    cluster = settled_cluster(**PARALLEL)
+    cluster.unready("web-0")
+    cluster.edit(replicas=1)
 
-    assert found.run().deleted == []
-    found.ready("web-1")
-    assert found.run().deleted == ["web-2"]
+    assert cluster.run().deleted == ["web-2", "web-1"]
+    assert cluster.run().deleted == []
+
+
+def test_s5_the_only_unhealthy_pod_is_deleted(settled_cluster):
+    cluster = settled_cluster()
+    cluster.unready("web-2")
+    cluster.edit(replicas=1)
+
+    assert cluster.run().deleted == ["web-2"]
+
+
+def test_a_scale_down_waits_for_an_unhealthy_condemned_pod_below(settled_cluster):
+    cluster = settled_cluster()
+    cluster.unready("web-1", "web-2")
+    cluster.edit(replicas=1)
+
+    assert cluster.run().deleted == []
+    cluster.ready("web-1")
+    assert cluster.run().deleted == ["web-2"]
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
-def test_s6_an_ended_pod_is_deleted_and_made_again_under_its_name_and_with_its_claim(cluster, phase):
-    found = cluster(volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {}}])
-    uid = found.claim("data-web-1")["metadata"]["uid"]
-    found.phase("web-1", phase)
+def test_s6_an_ended_pod_is_deleted_and_made_again_under_its_name_and_with_its_claim(settled_cluster, phase):
+    cluster = settled_cluster(volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {}}])
+    uid = cluster.claim("data-web-1")["metadata"]["uid"]
+    cluster.phase("web-1", phase)
 
-    ran = found.run()
+    ran = cluster.run()
     assert (ran.deleted, ran.made) == (["web-1"], [])
     assert ran.events == ["SuccessfulDelete: delete Pod web-1 in StatefulSet web successful"]
-    ran = found.run()
+    ran = cluster.run()
     assert (ran.made, ran.claimed) == (["web-1"], [])
-    assert found.claim("data-web-1")["metadata"]["uid"] == uid
-    assert found.pod("web-1")["spec"]["volumes"] == [
+    assert cluster.claim("data-web-1")["metadata"]["uid"] == uid
+    assert cluster.pod("web-1")["spec"]["volumes"] == [
         {"name": "data", "persistentVolumeClaim": {"claimName": "data-web-1"}}
     ]
 
 
-def test_s6_an_ended_pod_that_is_on_its_way_out_is_left_alone(cluster):
-    found = cluster()
-    found.terminate("web-1")
-    found.phase("web-1", "Failed")
+def test_s6_an_ended_pod_that_is_on_its_way_out_is_left_alone(settled_cluster):
+    cluster = settled_cluster()
+    cluster.terminate("web-1")
+    cluster.phase("web-1", "Failed")
 
-    assert found.run().deleted == []
+    assert cluster.run().deleted == []
 
 
-def test_s6_in_1_20_a_failed_pod_is_replaced_in_one_pass_with_an_event(cluster):
-    found = cluster(profile=PROFILES["1.20"])
-    found.phase("web-1", "Failed")
+def test_s6_in_1_20_a_failed_pod_is_replaced_in_one_pass_with_an_event(settled_cluster):
+    cluster = settled_cluster(profile=PROFILES["1.20"])
+    cluster.phase("web-1", "Failed")
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert (ran.deleted, ran.made) == (["web-1"], ["web-1"])
     assert ran.events[0] == "RecreatingFailedPod: StatefulSet ns/web is recreating failed Pod web-1"
     assert ran.types[0] == "Warning"
 
 
-def test_in_1_20_a_succeeded_pod_stays(cluster):
-    found = cluster(profile=PROFILES["1.20"])
-    found.phase("web-1", "Succeeded")
+def test_in_1_20_a_succeeded_pod_stays(settled_cluster):
+    cluster = settled_cluster(profile=PROFILES["1.20"])
+    cluster.phase("web-1", "Succeeded")
 
-    assert found.run().deleted == []
+    assert cluster.run().deleted == []
 
 
-def test_a_gap_is_filled_before_anything_else(cluster):
-    found = cluster()
-    found.terminate("web-1")
-    found.gone("web-1")
-    found.edit(replicas=2)
+def test_a_gap_is_filled_before_anything_else(settled_cluster):
+    cluster = settled_cluster()
+    cluster.terminate("web-1")
+    cluster.gone("web-1")
+    cluster.edit(replicas=2)
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert (ran.made, ran.deleted) == (["web-1"], [])
 
 
-def test_s24_ordinals_may_start_above_zero(cluster):
-    found = cluster(ordinals={"start": 5})
+def test_s24_ordinals_may_start_above_zero(settled_cluster):
+    cluster = settled_cluster(ordinals={"start": 5})
 
-    assert found.pods == ["web-5", "web-6", "web-7"]
+    assert cluster.pods == ["web-5", "web-6", "web-7"]
 
 
-def test_s24_when_the_start_goes_down_what_is_new_below_comes_first(cluster):
-    found = cluster(ordinals={"start": 5})
-    found.edit(ordinals={"start": 4})
+def test_s24_when_the_start_goes_down_what_is_new_below_comes_first(settled_cluster):
+    cluster = settled_cluster(ordinals={"start": 5})
+    cluster.edit(ordinals={"start": 4})
 
-    ran = found.run()
+    ran = cluster.run()
     assert (ran.made, ran.deleted) == (["web-4"], [])
-    found.ready("web-4")
-    assert found.run().deleted == ["web-7"]
-    found.settle()
-    assert found.pods == ["web-4", "web-5", "web-6"]
+    cluster.ready("web-4")
+    assert cluster.run().deleted == ["web-7"]
+    cluster.settle()
+    assert cluster.pods == ["web-4", "web-5", "web-6"]
 
 
 def test_s26_the_next_ordinal_waits_for_min_ready_seconds(make_cluster, stateful_set):
@@ -201,9 +201,9 @@ def test_s26_the_next_ordinal_waits_for_min_ready_seconds(make_cluster, stateful
     assert cluster.status["availableReplicas"] == 1
 
 
-def test_s26_before_1_25_nobody_waits(cluster):
-    found = cluster(minReadySeconds=10, profile=PROFILES["1.20"])
+def test_s26_before_1_25_nobody_waits(settled_cluster):
+    cluster = settled_cluster(minReadySeconds=10, profile=PROFILES["1.20"])
 
-    assert len(found.pods) == 3
-    assert found.status["readyReplicas"] == 3
-    assert "availableReplicas" not in found.status
+    assert len(cluster.pods) == 3
+    assert cluster.status["readyReplicas"] == 3
+    assert "availableReplicas" not in cluster.status

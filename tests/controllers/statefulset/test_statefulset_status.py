@@ -10,34 +10,34 @@ from controller_manager.reconcile.times import stamp
 PARALLEL = {"podManagementPolicy": "Parallel"}
 
 
-def test_s33_a_set_that_is_being_deleted_makes_and_deletes_nothing(cluster):
-    found = cluster()
-    meta = {"deletionTimestamp": stamp(found.now), "finalizers": ["foregroundDeletion"]}
-    live = found.objects[STATEFUL_SET]["ns/web"]
-    found.store(STATEFUL_SET, live | {"metadata": live["metadata"] | meta})
-    found.edit(replicas=5)
-    found.terminate("web-0")
-    found.gone("web-0")
-    found.phase("web-1", "Failed")
+def test_s33_a_set_that_is_being_deleted_makes_and_deletes_nothing(settled_cluster):
+    cluster = settled_cluster()
+    meta = {"deletionTimestamp": stamp(cluster.now), "finalizers": ["foregroundDeletion"]}
+    live = cluster.objects[STATEFUL_SET]["ns/web"]
+    cluster.store(STATEFUL_SET, live | {"metadata": live["metadata"] | meta})
+    cluster.edit(replicas=5)
+    cluster.terminate("web-0")
+    cluster.gone("web-0")
+    cluster.phase("web-1", "Failed")
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert [(type(r).__name__, r.kind) for r in ran.requests] == [("Update", STATEFUL_SET)]
-    assert (found.status["replicas"], found.status["readyReplicas"]) == (2, 1)
-    assert found.run().quiet
+    assert (cluster.status["replicas"], cluster.status["readyReplicas"]) == (2, 1)
+    assert cluster.run().quiet
 
 
-def test_a_quiet_set_writes_nothing(cluster):
-    found = cluster(volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {}}])
+def test_a_quiet_set_writes_nothing(settled_cluster):
+    cluster = settled_cluster(volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {}}])
 
-    assert found.run().quiet
+    assert cluster.run().quiet
 
 
-def test_the_status_counts_pods(cluster):
-    found = cluster()
-    [revision] = found.revisions
+def test_the_status_counts_pods(settled_cluster):
+    cluster = settled_cluster()
+    [revision] = cluster.revisions
 
-    assert found.status == {
+    assert cluster.status == {
         "replicas": 3,
         "readyReplicas": 3,
         "availableReplicas": 3,
@@ -122,7 +122,7 @@ def test_a_selector_that_cannot_be_understood_is_told_of_once(make_cluster, stat
     assert cluster.run().quiet
 
 
-def test_events_tell_of_pods(cluster, make_cluster, stateful_set):
+def test_events_tell_of_pods(settled_cluster, make_cluster, stateful_set):
     fresh = make_cluster(stateful_set(replicas=1))
 
     ran = fresh.run()
@@ -133,13 +133,13 @@ def test_events_tell_of_pods(cluster, make_cluster, stateful_set):
     assert fresh.run().events == ["SuccessfulDelete: delete Pod web-0 in StatefulSet web successful"]
 
 
-def test_a_pod_that_is_gone_already_is_no_failure(cluster):
-    found = cluster()
-    found.edit(replicas=2)
-    found.deliver_all()
-    del found.objects[POD]["ns/web-2"]
+def test_a_pod_that_is_gone_already_is_no_failure(settled_cluster):
+    cluster = settled_cluster()
+    cluster.edit(replicas=2)
+    cluster.deliver_all()
+    del cluster.objects[POD]["ns/web-2"]
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert ran.error is None
     assert ran.events == [
@@ -147,14 +147,14 @@ def test_a_pod_that_is_gone_already_is_no_failure(cluster):
     ]
 
 
-def test_only_the_pod_that_was_seen_is_deleted(cluster):
-    found = cluster()
-    found.edit(replicas=2)
-    found.deliver_all()
-    seen = found.pod("web-2")
-    found.objects[POD]["ns/web-2"] = seen | {"metadata": seen["metadata"] | {"uid": "another"}}
+def test_only_the_pod_that_was_seen_is_deleted(settled_cluster):
+    cluster = settled_cluster()
+    cluster.edit(replicas=2)
+    cluster.deliver_all()
+    seen = cluster.pod("web-2")
+    cluster.objects[POD]["ns/web-2"] = seen | {"metadata": seen["metadata"] | {"uid": "another"}}
 
-    ran = found.run()
+    ran = cluster.run()
 
     assert ran.error.reason == "Conflict"
-    assert "deletionTimestamp" not in found.pod("web-2")["metadata"]
+    assert "deletionTimestamp" not in cluster.pod("web-2")["metadata"]

@@ -16,13 +16,13 @@ def definition(storage: str = "v1", **parts: Any) -> Obj:
 
 def test_a_new_definition_has_no_names_and_stores_in_one_version(created):
     given = {"acceptedNames": {"kind": "Widget", "plural": "widgets"}, "storedVersions": ["v7"], "conditions": [{}]}
-    found = created(*KIND, definition("v2", status=given))
-    assert found["status"] == {
+    obj = created(*KIND, definition("v2", status=given))
+    assert obj["status"] == {
         "acceptedNames": {"kind": "", "plural": ""},
         "conditions": None,
         "storedVersions": ["v2"],
     }
-    assert found["metadata"]["generation"] == 1
+    assert obj["metadata"]["generation"] == 1
 
 
 def test_a_definition_without_a_storage_version_stores_in_none(created):
@@ -33,9 +33,9 @@ def test_a_definition_without_a_storage_version_stores_in_none(created):
 def test_an_update_keeps_the_status_but_notes_a_new_storage_version(updated, storage, generation, stored):
     status = {"conditions": [{"type": "Established"}], "storedVersions": ["v1"]}
     new = definition(storage, status={"storedVersions": ["v9"]})
-    found = updated(*KIND, new, definition(status=status))
-    assert found["status"] == status | {"storedVersions": stored}
-    assert found["metadata"]["generation"] == generation
+    obj = updated(*KIND, new, definition(status=status))
+    assert obj["status"] == status | {"storedVersions": stored}
+    assert obj["metadata"]["generation"] == generation
 
 
 def test_who_writes_the_status_leaves_the_spec_and_may_let_finalizers_go(strategy):

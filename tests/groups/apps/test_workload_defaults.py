@@ -151,22 +151,22 @@ def test_jobs(defaulted, given: Obj, expected: Obj):
 
 
 def test_a_cron_job_leaves_its_job_open(defaulted):
-    found = defaulted("CronJob", {"spec": {}}, group="batch")
-    assert found["spec"] == {**CRON_JOB, "jobTemplate": {"spec": {"template": TEMPLATE}}}
+    obj = defaulted("CronJob", {"spec": {}}, group="batch")
+    assert obj["spec"] == {**CRON_JOB, "jobTemplate": {"spec": {"template": TEMPLATE}}}
 
 
 def test_a_replication_controller_takes_selector_and_labels_from_its_template(defaulted):
-    found = defaulted("ReplicationController", {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}})
-    assert found == {
+    obj = defaulted("ReplicationController", {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}})
+    assert obj == {
         "metadata": {"labels": {"a": "b"}},
         "spec": {"replicas": 1, "selector": {"a": "b"}, "template": LABELLED},
     }
 
 
 def test_labels_taken_from_a_template_are_a_copy(defaulted):
-    found = defaulted("ReplicationController", {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}})
-    found["metadata"]["labels"]["c"] = "d"
-    assert found["spec"]["selector"] == {"a": "b"}
+    obj = defaulted("ReplicationController", {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}})
+    obj["metadata"]["labels"]["c"] = "d"
+    assert obj["spec"]["selector"] == {"a": "b"}
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_labels_taken_from_a_template_are_a_copy(defaulted):
     ],
 )
 def test_autoscalers_differ_by_version(defaulted, version: str, given: Obj, expected: Obj):
-    found = defaulted("HorizontalPodAutoscaler", given, group="autoscaling", version=version)
-    assert found["spec"] == expected
+    obj = defaulted("HorizontalPodAutoscaler", given, group="autoscaling", version=version)
+    assert obj["spec"] == expected
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "DaemonSet", "ReplicaSet", "StatefulSet"])
 def test_a_template_without_containers_is_validations_matter(defaulted, kind: str):
-    found = defaulted(kind, {"spec": {"template": {"spec": {"containers": None}}}}, group="apps")
-    assert found["spec"]["template"] == {"spec": {"containers": None, **POD_SPEC}}
+    obj = defaulted(kind, {"spec": {"template": {"spec": {"containers": None}}}}, group="apps")
+    assert obj["spec"]["template"] == {"spec": {"containers": None, **POD_SPEC}}
 
 
 def test_defaulting_again_changes_nothing(defaulted):

@@ -84,16 +84,16 @@ def test_the_fields_of_a_type_stay_and_go_with_it(spec: Obj, old: Obj, expected:
     ],
 )
 def test_node_ports_stay_by_name_and_go_with_the_type(kind: str, ports: list[Obj], old: list[Obj], expected: list[Obj]):
-    found = updated({"type": kind, "ports": ports}, {"type": "NodePort", "ports": old})
-    assert found["spec"]["ports"] == expected
+    obj = updated({"type": kind, "ports": ports}, {"type": "NodePort", "ports": old})
+    assert obj["spec"]["ports"] == expected
 
 
 @pytest.mark.parametrize(
     ("kind", "expected"), [("LoadBalancer", {"ingress": [{"ip": "old"}]}), ("NodePort", {}), ("ClusterIP", {})]
 )
 def test_only_a_balancer_has_a_balancers_status(kind: str, expected: Obj):
-    found = updated({"type": kind}, {"type": "LoadBalancer"}, {"loadBalancer": {"ingress": [{"ip": "old"}]}})
-    assert found["status"]["loadBalancer"] == expected
+    obj = updated({"type": kind}, {"type": "LoadBalancer"}, {"loadBalancer": {"ingress": [{"ip": "old"}]}})
+    assert obj["status"]["loadBalancer"] == expected
 
 
 def test_one_address_is_the_list_of_addresses():

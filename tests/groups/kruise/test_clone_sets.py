@@ -69,8 +69,8 @@ async def test_updates_of_clone_sets_that_cannot_work_are_refused_in_both_versio
         (CLONES, rolling(**fields), "spec.updateStrategy.rollingUpdate"),
         (OLD_CLONES, updated(**fields), "spec.updateStrategy"),
     ):
-        found = await refused(row, spec)
-        assert [message for field, message in found if field == f"{place}.{path}" and told in message], found
+        errors = await refused(row, spec)
+        assert [message for field, message in errors if field == f"{place}.{path}" and told in message], errors
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ async def test_updates_of_clone_sets_that_cannot_work_are_refused_in_both_versio
     ],
 )
 async def test_clone_sets_that_cannot_work_are_refused(refused, row, spec, path, told):
-    found = await refused(row, copy.deepcopy(spec))
-    assert [message for field, message in found if field == f"spec.{path}" and told in message], found
+    errors = await refused(row, copy.deepcopy(spec))
+    assert [message for field, message in errors if field == f"spec.{path}" and told in message], errors
 
 
 @pytest.mark.parametrize(

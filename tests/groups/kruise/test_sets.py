@@ -186,16 +186,16 @@ async def test_a_stored_template_that_is_none_can_be_put_right(admitted):
     ],
 )
 async def test_what_no_set_can_be_is_refused_with_its_field(refused, row, spec, path, told):
-    found = await refused(row, copy.deepcopy(spec))
-    assert [message for field, message in found if field == path and told in message], found
+    errors = await refused(row, copy.deepcopy(spec))
+    assert [message for field, message in errors if field == path and told in message], errors
 
 
 async def test_pods_of_clone_sets_are_looked_into_and_those_of_stateful_sets_are_not(admitted, refused):
     mounted = pods(
         containers=[{"name": "web", "image": "web:1", "volumeMounts": [{"name": "data", "mountPath": "/d"}]}]
     )
-    path, told = "spec.template.spec.containers[0].volumeMounts[0].name", 'Not found: "data"'
-    assert await refused(CLONES, made(template=mounted)) == [(path, told)]
+    path, message = "spec.template.spec.containers[0].volumeMounts[0].name", 'Not found: "data"'
+    assert await refused(CLONES, made(template=mounted)) == [(path, message)]
     assert await admitted(STATEFUL, made(template=mounted))
     claim = {"metadata": {"name": "data"}, "spec": {}}
     assert await admitted(CLONES, made(template=mounted, volumeClaimTemplates=[claim]))
@@ -217,7 +217,7 @@ STATEFUL_FROZEN = (
 
 
 @pytest.mark.parametrize(
-    ("row", "change", "told"),
+    ("row", "change", "message"),
     [
         (CLONES, {"selector": WIDER}, CLONES_FROZEN),
         (OLD_CLONES, {"selector": WIDER}, CLONES_FROZEN),
@@ -226,8 +226,8 @@ STATEFUL_FROZEN = (
         (STATEFUL, {"podManagementPolicy": "Parallel"}, STATEFUL_FROZEN),
     ],
 )
-async def test_what_is_fixed_may_not_change(refused, row, change, told):
-    assert await refused(row, made(**change), made()) == [("spec", told)]
+async def test_what_is_fixed_may_not_change(refused, row, change, message):
+    assert await refused(row, made(**change), made()) == [("spec", message)]
 
 
 @pytest.mark.parametrize("row", ALL, ids=IDS)
@@ -266,7 +266,7 @@ async def test_sets_that_update_in_place_only_may_change_images_alone(admitted, 
 
     new = pods(containers=[{"name": "web", "image": "web:2"}])
     allowed = "image update is allowed for InPlaceOnly"
-    for row, strategy, path, told in (
+    for row, strategy, path, message in (
         (
             OLD_CLONES,
             {"type": "InPlaceOnly"},
@@ -283,4 +283,4 @@ async def test_sets_that_update_in_place_only_may_change_images_alone(admitted, 
         old = made(template=gated(pods()), updateStrategy=strategy)
         assert await admitted(row, made(template=gated(new), updateStrategy=strategy), old)
         wrong = made(template=gated(template), updateStrategy=strategy)
-        assert await refused(row, wrong, old) == [(path, told)]
+        assert await refused(row, wrong, old) == [(path, message)]

@@ -75,8 +75,8 @@ def parallel(**fields):
     ],
 )
 async def test_stateful_sets_that_cannot_work_are_refused(refused, spec, path, told):
-    found = await refused(STATEFUL, copy.deepcopy(spec))
-    assert [message for field, message in found if field == path and told in message], found
+    errors = await refused(STATEFUL, copy.deepcopy(spec))
+    assert [message for field, message in errors if field == path and told in message], errors
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ class Server(FakeServer):
             if is_orphan or ("deletionTimestamp" in claim["metadata"] and not self._is_used(claim)):
                 self.drop(CLAIM, key)
 
-    def lingers(self, kind, found):
-        return super().lingers(kind, found) or (kind is CLAIM and self._is_used(found))
+    def lingers(self, kind, current):
+        return super().lingers(kind, current) or (kind is CLAIM and self._is_used(current))
 
     def _is_used(self, claim):
         names = [
@@ -134,8 +134,8 @@ def new_cluster(make_world, now, clone_set):
 
 
 @pytest.fixture
-def cluster(new_cluster):
-    """cluster(rolling={…}, **spec): the same, after it has come to rest."""
+def settled_cluster(new_cluster):
+    """settled_cluster(rolling={…}, **spec): the same, after it has come to rest."""
 
     def make(**spec):
         found = new_cluster(**spec)

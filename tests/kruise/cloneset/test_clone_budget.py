@@ -127,26 +127,26 @@ def is_down(pod):
 
 @pytest.mark.parametrize("gated", [True, False], ids=["with a gate", "without a gate"])
 @pytest.mark.parametrize("grace", [0, 5])
-def test_pods_are_updated_in_place_within_the_budget(cluster, template, gated, grace):
+def test_pods_are_updated_in_place_within_the_budget(settled_cluster, template, gated, grace):
     """C2 in place: 10 replicas, maxUnavailable 20 %; pods made before the policy was chosen have no gate."""
     policy = {"podUpdatePolicy": "InPlaceIfPossible", "inPlaceUpdateStrategy": {"gracePeriodSeconds": grace}}
-    found = cluster(replicas=10, rolling=policy if gated else {})
-    before = found.names
-    found.rolling(**policy)
-    found.settle()
-    found.edit(template=template("web:2"))
+    cluster = settled_cluster(replicas=10, rolling=policy if gated else {})
+    before = cluster.names
+    cluster.rolling(**policy)
+    cluster.settle()
+    cluster.edit(template=template("web:2"))
     most = 0
     for _ in range(1000):
-        found.deliver_all()
-        if found.queue:
-            found.run()
-        elif not found.work():
-            if found.images == {"web:2": 10}:
+        cluster.deliver_all()
+        if cluster.queue:
+            cluster.run()
+        elif not cluster.work():
+            if cluster.images == {"web:2": 10}:
                 break
-            found.tick(1)
-        underway = sum(pod["metadata"]["labels"].get(STATE) == "Updating" for pod in found.pods)
+            cluster.tick(1)
+        underway = sum(pod["metadata"]["labels"].get(STATE) == "Updating" for pod in cluster.pods)
         assert underway <= 2
-        assert sum(map(is_down, found.pods)) <= 2
+        assert sum(map(is_down, cluster.pods)) <= 2
         most = max(most, underway)
     assert most == 2
-    assert (found.names, found.images) == (before, {"web:2": 10})
+    assert (cluster.names, cluster.images) == (before, {"web:2": 10})

@@ -136,15 +136,15 @@ def test_several_domains_add_up_and_unknown_ones_count_nothing():
     }
 
 
-def test_a_template_that_spreads_pods_has_them_deleted_where_they_crowd(cluster, template):
+def test_a_template_that_spreads_pods_has_them_deleted_where_they_crowd(settled_cluster, template):
     constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
-    found = cluster(replicas=6, template=template(topologySpreadConstraints=[constraint]))
+    cluster = settled_cluster(replicas=6, template=template(topologySpreadConstraints=[constraint]))
     for name, zone in (("node-1", "a"), ("node-2", "a"), ("node-3", "b")):
-        found.server.store(NODE, {"metadata": {"name": name, "namespace": "", "labels": {"zone": zone}}})
-    found.deliver_all()
-    where = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in found.pods}
-    found.edit(replicas=4)
-    gone = [where[name] for ran in found.settle() for name in ran.deleted]
+        cluster.server.store(NODE, {"metadata": {"name": name, "namespace": "", "labels": {"zone": zone}}})
+    cluster.deliver_all()
+    where = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in cluster.pods}
+    cluster.edit(replicas=4)
+    gone = [where[name] for ran in cluster.settle() for name in ran.deleted]
     assert len(gone) == 2
     assert "node-3" not in gone
 

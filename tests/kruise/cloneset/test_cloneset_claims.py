@@ -22,28 +22,28 @@ def claims_of(*numbers):
 
 
 @pytest.fixture
-def stored(cluster):
+def stored(settled_cluster):
     """stored(**spec): a cluster in which the pods of the set have claims."""
-    return lambda **spec: cluster(volumeClaimTemplates=TEMPLATES, **spec)
+    return lambda **spec: settled_cluster(volumeClaimTemplates=TEMPLATES, **spec)
 
 
-def test_each_pod_has_claims_of_its_id_as_volumes(cluster, template):
+def test_each_pod_has_claims_of_its_id_as_volumes(settled_cluster, template):
     volumes = [{"name": "logs", "emptyDir": {}}, {"name": "cache", "emptyDir": {}}]
-    found = cluster(replicas=2, volumeClaimTemplates=TEMPLATES, template=template(volumes=volumes))
-    assert found.claims == claims_of(*ids(found))
-    number = ids(found)[0]
-    assert found.pods[0]["spec"]["volumes"] == [
+    cluster = settled_cluster(replicas=2, volumeClaimTemplates=TEMPLATES, template=template(volumes=volumes))
+    assert cluster.claims == claims_of(*ids(cluster))
+    number = ids(cluster)[0]
+    assert cluster.pods[0]["spec"]["volumes"] == [
         {"name": "data", "persistentVolumeClaim": {"claimName": f"data-web-{number}"}},
         {"name": "logs", "persistentVolumeClaim": {"claimName": f"logs-web-{number}"}},
         {"name": "cache", "emptyDir": {}},
     ]
-    claim = found.server.objects[CLAIM][f"ns/data-web-{number}"]
+    claim = cluster.server.objects[CLAIM][f"ns/data-web-{number}"]
     assert claim["metadata"]["labels"] == {
         "app": "web",
         "tier": "disk",
         "apps.kruise.io/cloneset-instance-id": number,
     }
-    assert claim["metadata"]["ownerReferences"] == [found.pods[0]["metadata"]["ownerReferences"][0]]
+    assert claim["metadata"]["ownerReferences"] == [cluster.pods[0]["metadata"]["ownerReferences"][0]]
     assert claim["spec"] == {"accessModes": ["ReadWriteOnce"]}
 
 
@@ -54,76 +54,76 @@ def test_claims_are_made_before_pods(new_cluster):
 
 
 def test_a_pod_whose_claim_is_refused_is_not_made(new_cluster):
-    found = new_cluster(replicas=2, volumeClaimTemplates=TEMPLATES)
-    found.server.refuse = lambda request: (
+    cluster = new_cluster(replicas=2, volumeClaimTemplates=TEMPLATES)
+    cluster.server.refuse = lambda request: (
         REFUSED if isinstance(request, Create) and request.obj["metadata"]["name"].startswith("logs") else None
     )
-    ran = found.run()
+    ran = cluster.run()
     assert ran.made == []
     assert ran.events[0].startswith("FailedCreate: failed to create pvc: exceeded quota, pvc: {")
     assert ran.error is REFUSED
-    found.server.refuse = lambda _: None
-    found.settle()
-    assert found.claims == claims_of(*ids(found))
-    assert len(found.names) == 2
+    cluster.server.refuse = lambda _: None
+    cluster.settle()
+    assert cluster.claims == claims_of(*ids(cluster))
+    assert len(cluster.names) == 2
 
 
 def test_claims_go_with_pods_that_the_set_deletes(stored):
-    found = stored(replicas=3)
-    found.edit(replicas=1)
-    found.settle()
-    assert found.claims == claims_of(*ids(found))
+    cluster = stored(replicas=3)
+    cluster.edit(replicas=1)
+    cluster.settle()
+    assert cluster.claims == claims_of(*ids(cluster))
 
 
 def test_an_update_that_replaces_pods_replaces_their_claims(stored, template):
-    found = stored(replicas=2)
-    before = set(found.claims)
-    found.edit(template=template("web:2"))
-    found.settle()
-    assert found.claims == claims_of(*ids(found))
-    assert not before & set(found.claims)
+    cluster = stored(replicas=2)
+    before = set(cluster.claims)
+    cluster.edit(template=template("web:2"))
+    cluster.settle()
+    assert cluster.claims == claims_of(*ids(cluster))
+    assert not before & set(cluster.claims)
 
 
 def test_claims_of_a_pod_that_somebody_deletes_become_the_pods_and_go_with_it(stored):
-    found = stored(replicas=2)
-    gone = ids(found)[0]
+    cluster = stored(replicas=2)
+    gone = ids(cluster)[0]
     name = f"web-{gone}"
-    found.terminate(name)
-    found.run()
-    pod = found.server.objects[POD][f"ns/{name}"]
-    owners = found.server.objects[CLAIM][f"ns/data-web-{gone}"]["metadata"]["ownerReferences"]
+    cluster.terminate(name)
+    cluster.run()
+    pod = cluster.server.objects[POD][f"ns/{name}"]
+    owners = cluster.server.objects[CLAIM][f"ns/data-web-{gone}"]["metadata"]["ownerReferences"]
     assert [(owner["kind"], owner["uid"]) for owner in owners] == [("Pod", pod["metadata"]["uid"])]
-    found.settle()
-    assert found.claims == claims_of(*ids(found))
-    assert gone not in ids(found)
+    cluster.settle()
+    assert cluster.claims == claims_of(*ids(cluster))
+    assert gone not in ids(cluster)
 
 
 def test_a_claim_whose_pod_is_gone_is_deleted(stored):
-    found = stored(replicas=1)
-    number = ids(found)[0]
-    found.server.drop(POD, f"ns/web-{number}")
-    found.settle()
-    assert number not in ids(found)
-    assert found.claims == claims_of(*ids(found))
+    cluster = stored(replicas=1)
+    number = ids(cluster)[0]
+    cluster.server.drop(POD, f"ns/web-{number}")
+    cluster.settle()
+    assert number not in ids(cluster)
+    assert cluster.claims == claims_of(*ids(cluster))
 
 
 def test_a_claim_that_cannot_be_cleaned_up_is_told_and_tried_again(stored):
-    found = stored(replicas=1)
-    number = ids(found)[0]
-    found.server.drop(POD, f"ns/web-{number}")
-    found.server.refuse = lambda request: REFUSED if request.kind is CLAIM else None
-    ran = found.run()
+    cluster = stored(replicas=1)
+    number = ids(cluster)[0]
+    cluster.server.drop(POD, f"ns/web-{number}")
+    cluster.server.refuse = lambda request: REFUSED if request.kind is CLAIM else None
+    ran = cluster.run()
     assert f"FailedDelete: failed to clean up PVC data-web-{number}: exceeded quota" in ran.events
     assert ran.error is REFUSED
 
 
 def test_claims_are_used_again_where_the_set_says_so(stored):
-    found = stored(replicas=2, scaleStrategy={"enablePVCReuse": True})
-    number = ids(found)[0]
-    before = found.claims
-    found.server.drop(POD, f"ns/web-{number}")
-    ran = found.run()
+    cluster = stored(replicas=2, scaleStrategy={"enablePVCReuse": True})
+    number = ids(cluster)[0]
+    before = cluster.claims
+    cluster.server.drop(POD, f"ns/web-{number}")
+    ran = cluster.run()
     assert ran.made == [f"web-{number}"]
     assert ran.names(Create, CLAIM) == []
-    found.settle()
-    assert found.claims == before
+    cluster.settle()
+    assert cluster.claims == before

@@ -36,12 +36,12 @@ def test_what_cannot_work_is_told_of_and_makes_no_pods(new_cluster, case):
 
 
 @pytest.mark.parametrize("spec", [{"template": {}}, {"selector": {"matchLabels": {"app": "other"}}}])
-def test_pods_stay_when_their_set_becomes_one_that_cannot_work(cluster, spec):
-    found = cluster()
-    before = found.names
-    found.edit(**spec)
-    found.settle()
-    assert found.names == before
+def test_pods_stay_when_their_set_becomes_one_that_cannot_work(settled_cluster, spec):
+    cluster = settled_cluster()
+    before = cluster.names
+    cluster.edit(**spec)
+    cluster.settle()
+    assert cluster.names == before
 
 
 def test_it_works_once_it_can(new_cluster, template):

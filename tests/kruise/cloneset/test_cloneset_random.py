@@ -92,29 +92,29 @@ def rollings(replicas):
 @pytest.mark.parametrize("policy", POLICIES)
 @relaxed
 @given(data=st.data())
-def test_a_healthy_update_keeps_its_floor_and_its_ceiling(cluster, template, policy, data):
+def test_a_healthy_update_keeps_its_floor_and_its_ceiling(settled_cluster, template, policy, data):
     replicas = data.draw(st.integers(1, 7))
     rolling = data.draw(rollings(replicas)) | {"podUpdatePolicy": policy}
-    found = cluster(replicas=replicas, rolling=rolling, minReadySeconds=data.draw(st.sampled_from([0, 0, 5])))
-    strategy = strategy_of(found.set)
-    before = found.names
-    Numbers(found)
-    found.edit(template=template("web:2"))
+    cluster = settled_cluster(replicas=replicas, rolling=rolling, minReadySeconds=data.draw(st.sampled_from([0, 0, 5])))
+    strategy = strategy_of(cluster.set)
+    before = cluster.names
+    Numbers(cluster)
+    cluster.edit(template=template("web:2"))
     lowest, highest = replicas, replicas
     for what, number in data.draw(st.lists(STEPS, min_size=20, max_size=100)):
-        step(found, what, number)
-        lowest, highest = min(lowest, found.available), max(highest, len(found.pods))
-        assert found.available >= replicas - strategy.max_unavailable
-        assert len(found.pods) <= replicas + strategy.max_surge
+        step(cluster, what, number)
+        lowest, highest = min(lowest, cluster.available), max(highest, len(cluster.pods))
+        assert cluster.available >= replicas - strategy.max_unavailable
+        assert len(cluster.pods) <= replicas + strategy.max_surge
     event(f"down {replicas - lowest} of {strategy.max_unavailable}")
-    rest(found)
+    rest(cluster)
     held = strategy.partition if strategy.max_unavailable or strategy.max_surge else replicas
     expected = {"web:1": held, "web:2": replicas - held}
-    assert found.images == {image: number for image, number in expected.items() if number}
-    assert found.available == replicas
+    assert cluster.images == {image: number for image, number in expected.items() if number}
+    assert cluster.available == replicas
     if policy != "ReCreate" and not strategy.max_surge:
-        assert found.names == before
-    assert found.run().quiet
+        assert cluster.names == before
+    assert cluster.run().quiet
 
 
 def changes(template):
@@ -133,18 +133,18 @@ def changes(template):
     )
 
 
-def change(found, what, told):
+def change(current, what, told):
     if what in ("edit", "rolling"):
-        getattr(found, what)(**told)
-    elif found.names:
-        name = found.names[told % len(found.names)]
+        getattr(current, what)(**told)
+    elif current.names:
+        name = current.names[told % len(current.names)]
         match what:
             case "name":
-                found.edit(scaleStrategy={"podsToDelete": [name]})
+                current.edit(scaleStrategy={"podsToDelete": [name]})
             case "label":
-                found.label(name, specified_delete="true")
+                current.label(name, specified_delete="true")
             case _:
-                found.terminate(name)
+                current.terminate(name)
 
 
 TEMPLATES = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]
@@ -154,28 +154,28 @@ TEMPLATES = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteO
 @relaxed
 @given(data=st.data())
 def test_whatever_happens_the_end_is_right_and_revisions_grow(new_cluster, template, claims, data):
-    found = new_cluster(replicas=data.draw(st.integers(0, 5)), volumeClaimTemplates=list(claims))
-    found.deliver_all()
+    cluster = new_cluster(replicas=data.draw(st.integers(0, 5)), volumeClaimTemplates=list(claims))
+    cluster.deliver_all()
     if data.draw(st.booleans()):
-        found.settle()
-    Numbers(found)
+        cluster.settle()
+    Numbers(cluster)
     wishes = changes(template)
     for _ in range(data.draw(st.integers(20, 80))):
         if data.draw(st.integers(0, 7)) == 0:
-            change(found, *data.draw(wishes))
+            change(cluster, *data.draw(wishes))
         else:
-            step(found, *data.draw(STEPS))
+            step(cluster, *data.draw(STEPS))
     replicas = data.draw(st.integers(1, 5))
-    found.edit(replicas=replicas, template=template("web:9"))
-    found.rolling(partition=0, paused=False, maxUnavailable="50%", maxSurge=1)
-    rest(found)
-    assert found.images == {"web:9": replicas}
-    assert found.available == replicas
-    status = found.status
-    assert status["currentRevision"] == status["updateRevision"] == found.revisions[-1]["metadata"]["name"]
+    cluster.edit(replicas=replicas, template=template("web:9"))
+    cluster.rolling(partition=0, paused=False, maxUnavailable="50%", maxSurge=1)
+    rest(cluster)
+    assert cluster.images == {"web:9": replicas}
+    assert cluster.available == replicas
+    status = cluster.status
+    assert status["currentRevision"] == status["updateRevision"] == cluster.revisions[-1]["metadata"]["name"]
     assert status["updatedAvailableReplicas"] == status["replicas"] == replicas
-    assert found.set["spec"]["scaleStrategy"].get("podsToDelete", []) == []
-    assert len(found.all_pods) == sum(map(is_active, found.all_pods))
-    ids = [pod["metadata"]["labels"]["apps.kruise.io/cloneset-instance-id"] for pod in found.pods]
-    assert found.claims == (sorted(f"data-web-{each}" for each in ids) if claims else [])
-    assert found.run().quiet
+    assert cluster.set["spec"]["scaleStrategy"].get("podsToDelete", []) == []
+    assert len(cluster.all_pods) == sum(map(is_active, cluster.all_pods))
+    ids = [pod["metadata"]["labels"]["apps.kruise.io/cloneset-instance-id"] for pod in cluster.pods]
+    assert cluster.claims == (sorted(f"data-web-{each}" for each in ids) if claims else [])
+    assert cluster.run().quiet

@@ -119,182 +119,186 @@ def test_pods_that_were_made_before_a_refusal_are_kept(new_cluster):
     assert len(cluster.names) == 8
 
 
-def test_ended_and_terminating_pods_are_replaced_at_once(cluster):
-    found = cluster(replicas=3)
-    gone, ended, _ = found.names
-    found.terminate(gone)
-    found.pod_changes(ended, lambda pod: pod | {"status": pod["status"] | {"phase": "Failed"}})
-    ran = found.run()
+def test_ended_and_terminating_pods_are_replaced_at_once(settled_cluster):
+    cluster = settled_cluster(replicas=3)
+    gone, ended, _ = cluster.names
+    cluster.terminate(gone)
+    cluster.pod_changes(ended, lambda pod: pod | {"status": pod["status"] | {"phase": "Failed"}})
+    ran = cluster.run()
     assert len(ran.made) == 2
     assert not {gone, ended} & set(ran.made)
 
 
-def test_a_pod_that_is_not_selected_any_more_is_let_go_and_replaced(cluster):
-    found = cluster(replicas=2)
-    former = found.names[0]
-    found.pod_changes(former, lambda pod: pod | {"metadata": pod["metadata"] | {"labels": {"app": "other"}}})
-    ran = found.settle()[0]
+def test_a_pod_that_is_not_selected_any_more_is_let_go_and_replaced(settled_cluster):
+    cluster = settled_cluster(replicas=2)
+    former = cluster.names[0]
+    cluster.pod_changes(former, lambda pod: pod | {"metadata": pod["metadata"] | {"labels": {"app": "other"}}})
+    ran = cluster.settle()[0]
     assert ran.names(Patch)[:1] == [former]
-    assert found.server.objects[POD][f"ns/{former}"]["metadata"]["ownerReferences"] == []
-    assert len(found.names) == 3
+    assert cluster.server.objects[POD][f"ns/{former}"]["metadata"]["ownerReferences"] == []
+    assert len(cluster.names) == 3
 
 
-def test_pods_that_nobody_owns_are_not_adopted(cluster):
-    found = cluster(replicas=1)
-    [pod] = found.pods
+def test_pods_that_nobody_owns_are_not_adopted(settled_cluster):
+    cluster = settled_cluster(replicas=1)
+    [pod] = cluster.pods
     labels = {"labels": pod["metadata"]["labels"]}
-    found.server.store(POD, {"metadata": {"name": "stray"} | labels, "spec": pod["spec"], "status": {}})
-    assert found.run().quiet
-    assert "ownerReferences" not in found.server.objects[POD]["ns/stray"]["metadata"]
+    cluster.server.store(POD, {"metadata": {"name": "stray"} | labels, "spec": pod["spec"], "status": {}})
+    assert cluster.run().quiet
+    assert "ownerReferences" not in cluster.server.objects[POD]["ns/stray"]["metadata"]
 
 
-def test_a_set_that_is_being_deleted_only_tells_its_status(cluster):
-    found = cluster(replicas=3)
-    meta = found.set["metadata"] | {"deletionTimestamp": "2027-01-15T08:02:00Z", "finalizers": ["foregroundDeletion"]}
-    found.server.store(CLONE_SET, found.set | {"metadata": meta})
-    found.terminate(found.names[0])
-    ran = found.run()
+def test_a_set_that_is_being_deleted_only_tells_its_status(settled_cluster):
+    cluster = settled_cluster(replicas=3)
+    meta = cluster.set["metadata"] | {"deletionTimestamp": "2027-01-15T08:02:00Z", "finalizers": ["foregroundDeletion"]}
+    cluster.server.store(CLONE_SET, cluster.set | {"metadata": meta})
+    cluster.terminate(cluster.names[0])
+    ran = cluster.run()
     assert [request.subresource for request in ran.requests] == ["status"]
-    assert found.status["replicas"] == 2
-    assert found.run().quiet
+    assert cluster.status["replicas"] == 2
+    assert cluster.run().quiet
 
 
 # -- a limit on growing ------------------------------------------------------------------------------------------------
 
 
-def test_pods_are_made_one_at_a_time_where_one_may_be_unavailable(cluster, template):
+def test_pods_are_made_one_at_a_time_where_one_may_be_unavailable(settled_cluster, template):
     """C8: scaleStrategy.maxUnavailable 1, five pods more that are slow: one at a time, ScaleUpLimited."""
-    found = cluster(replicas=2, scaleStrategy={"maxUnavailable": 1}, template=template("slow.mockube.io/web:1"))
+    cluster = settled_cluster(
+        replicas=2, scaleStrategy={"maxUnavailable": 1}, template=template("slow.mockube.io/web:1")
+    )
     for _ in range(10):
-        found.tick(10)
-        found.settle()
-    assert len(found.names) == 2
-    found.edit(replicas=7)
+        cluster.tick(10)
+        cluster.settle()
+    assert len(cluster.names) == 2
+    cluster.edit(replicas=7)
     for number in range(3, 8):
-        runs = found.settle()
-        assert len(found.names) == number
+        runs = cluster.settle()
+        assert len(cluster.names) == number
         assert sum(len(ran.made) for ran in runs) == 1
         limits = {event for ran in runs for event in ran.events if event.startswith("ScaleUpLimited")}
-        told = "ScaleUpLimited: scaleUp is limited because of scaleStrategy.maxUnavailable, limit:"
-        assert limits == ({f"{told} 1", f"{told} 0"} if number < 7 else set())
-        found.tick(10)
-    found.settle()
-    assert found.available == 7
+        message = "ScaleUpLimited: scaleUp is limited because of scaleStrategy.maxUnavailable, limit:"
+        assert limits == ({f"{message} 1", f"{message} 0"} if number < 7 else set())
+        cluster.tick(10)
+    cluster.settle()
+    assert cluster.available == 7
 
 
 # -- which pods go -----------------------------------------------------------------------------------------------------
 
 
-def test_too_many_pods_are_deleted_those_first_that_are_not_ready(cluster):
-    found = cluster(replicas=5)
-    first, second = found.names[3], found.names[1]
-    found.take_down(first, second)
-    found.edit(replicas=3)
-    runs = found.settle()
+def test_too_many_pods_are_deleted_those_first_that_are_not_ready(settled_cluster):
+    cluster = settled_cluster(replicas=5)
+    first, second = cluster.names[3], cluster.names[1]
+    cluster.take_down(first, second)
+    cluster.edit(replicas=3)
+    runs = cluster.settle()
     assert sorted(name for ran in runs for name in ran.deleted) == sorted((first, second))
     assert f"SuccessfulDelete: succeed to delete pod {first}" in [event for ran in runs for event in ran.events]
 
 
-def test_a_set_that_shrinks_may_lose_all_that_are_too_many_at_once(cluster):
-    found = cluster(replicas=10)
-    found.edit(replicas=2)
-    assert len(found.run().deleted) == 8
+def test_a_set_that_shrinks_may_lose_all_that_are_too_many_at_once(settled_cluster):
+    cluster = settled_cluster(replicas=10)
+    cluster.edit(replicas=2)
+    assert len(cluster.run().deleted) == 8
 
 
-def test_old_pods_go_first_and_of_those_what_is_not_ready(cluster, template):
+def test_old_pods_go_first_and_of_those_what_is_not_ready(settled_cluster, template):
     """C6: the set shrinks during an update: older revisions first, what is not ready first."""
-    found = cluster(replicas=6, rolling={"partition": 3})
-    found.edit(template=template("web:2"))
-    found.settle()
-    assert found.images == {"web:1": 3, "web:2": 3}
-    old = [pod["metadata"]["name"] for pod in found.pods if pod["spec"]["containers"][0]["image"] == "web:1"]
-    found.take_down(old[1])
-    found.rolling(partition=0, paused=True)
-    found.edit(replicas=4)
-    [ran] = [ran for ran in found.settle() if ran.deleted]
+    cluster = settled_cluster(replicas=6, rolling={"partition": 3})
+    cluster.edit(template=template("web:2"))
+    cluster.settle()
+    assert cluster.images == {"web:1": 3, "web:2": 3}
+    old = [pod["metadata"]["name"] for pod in cluster.pods if pod["spec"]["containers"][0]["image"] == "web:1"]
+    cluster.take_down(old[1])
+    cluster.rolling(partition=0, paused=True)
+    cluster.edit(replicas=4)
+    [ran] = [ran for ran in cluster.settle() if ran.deleted]
     assert ran.deleted[0] == old[1]
     assert set(ran.deleted) < set(old)
-    assert found.images == {"web:1": 1, "web:2": 3}
+    assert cluster.images == {"web:1": 1, "web:2": 3}
 
 
-def test_old_pods_that_the_partition_keeps_are_kept(cluster, template):
-    found = cluster(replicas=6, rolling={"partition": 3})
-    found.edit(template=template("web:2"))
-    found.settle()
-    found.edit(replicas=4)
-    found.settle()
-    assert found.images == {"web:1": 3, "web:2": 1}
+def test_old_pods_that_the_partition_keeps_are_kept(settled_cluster, template):
+    cluster = settled_cluster(replicas=6, rolling={"partition": 3})
+    cluster.edit(template=template("web:2"))
+    cluster.settle()
+    cluster.edit(replicas=4)
+    cluster.settle()
+    assert cluster.images == {"web:1": 3, "web:2": 1}
 
 
 @pytest.mark.parametrize(("partition", "images"), [(4, {"web:1": 4, "web:2": 6}), ("50%", {"web:1": 5, "web:2": 5})])
-def test_a_set_that_grows_during_an_update_keeps_the_share_of_its_partition(cluster, template, partition, images):
+def test_a_set_that_grows_during_an_update_keeps_the_share_of_its_partition(
+    settled_cluster, template, partition, images
+):
     """C5: the set grows during a partial update: old and new pods are as the partition has it."""
-    found = cluster(replicas=6, rolling={"partition": partition})
-    found.edit(template=template("web:2"))
-    found.settle()
-    found.edit(replicas=10)
-    found.settle()
-    assert found.images == images
+    cluster = settled_cluster(replicas=6, rolling={"partition": partition})
+    cluster.edit(template=template("web:2"))
+    cluster.settle()
+    cluster.edit(replicas=10)
+    cluster.settle()
+    assert cluster.images == images
 
 
 # -- pods that people name ---------------------------------------------------------------------------------------------
 
 
-def test_a_named_pod_goes_and_is_not_replaced_where_one_fewer_is_wanted(cluster):
+def test_a_named_pod_goes_and_is_not_replaced_where_one_fewer_is_wanted(settled_cluster):
     """C4: podsToDelete [p] and one replica fewer: p is removed, and no other made."""
-    found = cluster(replicas=4)
-    name = found.names[2]
-    rest = [each for each in found.names if each != name]
-    found.edit(replicas=3, scaleStrategy={"podsToDelete": [name]})
-    runs = found.settle()
-    assert found.names == rest
+    cluster = settled_cluster(replicas=4)
+    name = cluster.names[2]
+    rest = [each for each in cluster.names if each != name]
+    cluster.edit(replicas=3, scaleStrategy={"podsToDelete": [name]})
+    runs = cluster.settle()
+    assert cluster.names == rest
     assert not any(ran.made for ran in runs)
-    assert found.set["spec"]["scaleStrategy"] == {"podsToDelete": []}
-    assert found.run().quiet
+    assert cluster.set["spec"]["scaleStrategy"] == {"podsToDelete": []}
+    assert cluster.run().quiet
 
 
-def test_a_named_pod_is_replaced_where_as_many_are_wanted(cluster):
+def test_a_named_pod_is_replaced_where_as_many_are_wanted(settled_cluster):
     """C4: podsToDelete [p] and the same replicas: p is replaced."""
-    found = cluster(replicas=4)
-    name = found.names[2]
-    rest = {each for each in found.names if each != name}
-    found.edit(scaleStrategy={"podsToDelete": [name, "web-nobody"]})
-    found.settle()
-    assert rest < set(found.names)
-    assert len(found.names) == 4
-    assert found.set["spec"]["scaleStrategy"] == {"podsToDelete": []}
+    cluster = settled_cluster(replicas=4)
+    name = cluster.names[2]
+    rest = {each for each in cluster.names if each != name}
+    cluster.edit(scaleStrategy={"podsToDelete": [name, "web-nobody"]})
+    cluster.settle()
+    assert rest < set(cluster.names)
+    assert len(cluster.names) == 4
+    assert cluster.set["spec"]["scaleStrategy"] == {"podsToDelete": []}
 
 
-def test_a_labelled_pod_is_replaced_within_what_may_be_unavailable(cluster):
-    found = cluster(replicas=4, rolling={"maxUnavailable": 1})
-    first, second = found.names[:2]
-    found.label(first, specified_delete="true")
-    found.label(second, specified_delete="true")
-    ran = found.run()
+def test_a_labelled_pod_is_replaced_within_what_may_be_unavailable(settled_cluster):
+    cluster = settled_cluster(replicas=4, rolling={"maxUnavailable": 1})
+    first, second = cluster.names[:2]
+    cluster.label(first, specified_delete="true")
+    cluster.label(second, specified_delete="true")
+    ran = cluster.run()
     assert len(ran.deleted) == 1
-    lowest = min(_availability(found))
+    lowest = min(_availability(cluster))
     assert lowest >= 3
-    assert not {first, second} & set(found.names)
-    assert len(found.names) == 4
+    assert not {first, second} & set(cluster.names)
+    assert len(cluster.names) == 4
 
 
-def test_pods_that_stand_in_for_a_labelled_one_come_first_where_there_is_a_surge(cluster):
-    found = cluster(replicas=4, rolling={"maxUnavailable": 0, "maxSurge": 1})
-    name = found.names[0]
-    found.label(name, specified_delete="true")
-    assert found.run().made
-    assert min(_availability(found)) >= 4
-    assert name not in found.names
-    assert len(found.names) == 4
+def test_pods_that_stand_in_for_a_labelled_one_come_first_where_there_is_a_surge(settled_cluster):
+    cluster = settled_cluster(replicas=4, rolling={"maxUnavailable": 0, "maxSurge": 1})
+    name = cluster.names[0]
+    cluster.label(name, specified_delete="true")
+    assert cluster.run().made
+    assert min(_availability(cluster)) >= 4
+    assert name not in cluster.names
+    assert len(cluster.names) == 4
 
 
-def test_pods_that_are_too_many_stay_while_others_leave(cluster):
-    found = cluster(replicas=5, rolling={"maxUnavailable": 1})
-    leaving, broken = found.names[0], found.names[1]
-    found.take_down(broken, found.names[2])
-    found.label(leaving, specified_delete="true")
-    found.edit(replicas=4)
-    ran = found.run()
+def test_pods_that_are_too_many_stay_while_others_leave(settled_cluster):
+    cluster = settled_cluster(replicas=5, rolling={"maxUnavailable": 1})
+    leaving, broken = cluster.names[0], cluster.names[1]
+    cluster.take_down(broken, cluster.names[2])
+    cluster.label(leaving, specified_delete="true")
+    cluster.edit(replicas=4)
+    ran = cluster.run()
     assert ran.deleted == []  # two are unavailable, and one may be
 
 
@@ -309,20 +313,20 @@ def _availability(found):
         yield found.available
 
 
-def test_a_pod_that_is_gone_already_is_no_failure(cluster):
-    found = cluster(replicas=3)
-    found.edit(replicas=2)
+def test_a_pod_that_is_gone_already_is_no_failure(settled_cluster):
+    cluster = settled_cluster(replicas=3)
+    cluster.edit(replicas=2)
     gone = ApiError(404, "NotFound", "gone")
-    found.server.refuse = lambda request: gone if isinstance(request, Delete) else None
-    ran = found.run()
+    cluster.server.refuse = lambda request: gone if isinstance(request, Delete) else None
+    ran = cluster.run()
     assert (ran.error, ran.events) == (None, [])
 
 
-def test_a_pod_that_cannot_be_deleted_is_told_and_tried_again(cluster):
-    found = cluster(replicas=3)
-    found.edit(replicas=2)
-    found.server.refuse = lambda request: REFUSED if isinstance(request, Delete) else None
-    ran = found.run()
+def test_a_pod_that_cannot_be_deleted_is_told_and_tried_again(settled_cluster):
+    cluster = settled_cluster(replicas=3)
+    cluster.edit(replicas=2)
+    cluster.server.refuse = lambda request: REFUSED if isinstance(request, Delete) else None
+    ran = cluster.run()
     assert ran.events == [f"FailedDelete: failed to delete pod {ran.deleted[0]}: {REFUSED.message}"]
     assert ran.error is REFUSED
-    assert found.condition("FailedScale")["message"] == REFUSED.message
+    assert cluster.condition("FailedScale")["message"] == REFUSED.message

@@ -23,9 +23,9 @@ class Server(FakeServer):
             if owners and not any(owner["uid"] in there for owner in owners):
                 self.drop(CLAIM, key)
 
-    def patch(self, request, found):
-        assert request.body["metadata"]["uid"] == uid_of(found)
-        return super().patch(request, found)
+    def patch(self, request, current):
+        assert request.body["metadata"]["uid"] == uid_of(current)
+        return super().patch(request, current)
 
 
 def uid_of(obj):
@@ -129,8 +129,8 @@ def new_cluster(make_world, now):
 
 
 @pytest.fixture
-def cluster(new_cluster):
-    """cluster(rolling={…}, parallel=…, **spec): the same, after it has come to rest."""
+def settled_cluster(new_cluster):
+    """settled_cluster(rolling={…}, parallel=…, **spec): the same, after it has come to rest."""
 
     def make(**spec):
         found = new_cluster(**spec)

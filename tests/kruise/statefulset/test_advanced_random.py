@@ -126,27 +126,29 @@ def budget_of(told, replicas):
 @pytest.mark.parametrize("policy", POLICIES)
 @relaxed
 @given(data=st.data())
-def test_a_healthy_update_never_takes_down_more_than_it_may(cluster, template, policy, parallel, data):
+def test_a_healthy_update_never_takes_down_more_than_it_may(settled_cluster, template, policy, parallel, data):
     replicas = data.draw(st.integers(1, 6))
     rolling = data.draw(rollings(replicas, policy))
-    found = cluster(replicas=replicas, parallel=parallel, rolling=rolling, reserveOrdinals=data.draw(RESERVED))
-    before = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found.all(POD)}
-    assert found.ordinals == list(usable_ordinals(found.set))
-    Watcher(found)
-    found.edit(template=template("web:2"))
+    cluster = settled_cluster(
+        replicas=replicas, parallel=parallel, rolling=rolling, reserveOrdinals=data.draw(RESERVED)
+    )
+    before = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in cluster.all(POD)}
+    assert cluster.ordinals == list(usable_ordinals(cluster.set))
+    Watcher(cluster)
+    cluster.edit(template=template("web:2"))
     most, deepest = budget_of(rolling["maxUnavailable"], replicas), 0
     for what, number in data.draw(st.lists(STEPS, min_size=20, max_size=100)):
-        step(found, what, number)
-        down = replicas - len(found.ordinals) + len(found.down)
+        step(cluster, what, number)
+        down = replicas - len(cluster.ordinals) + len(cluster.down)
         assert down <= most
         deepest = max(deepest, down)
     event(f"down {deepest} of {most}")
-    at_rest(found)
-    assert found.images == expected(found, old="web:1", new="web:2")
-    assert found.down == []
+    at_rest(cluster)
+    assert cluster.images == expected(cluster, old="web:1", new="web:2")
+    assert cluster.down == []
     if policy != "ReCreate":
-        assert {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found.all(POD)} == before
-    assert found.run().quiet
+        assert {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in cluster.all(POD)} == before
+    assert cluster.run().quiet
 
 
 def changes(template):
@@ -187,21 +189,21 @@ def helped(found, template):
 @relaxed
 @given(data=st.data())
 def test_whatever_happens_ordinals_are_kept_and_the_end_is_right(new_cluster, template, data):
-    found = new_cluster(parallel=data.draw(st.booleans()), reserveOrdinals=data.draw(RESERVED))
-    Watcher(found)
+    cluster = new_cluster(parallel=data.draw(st.booleans()), reserveOrdinals=data.draw(RESERVED))
+    Watcher(cluster)
     for _ in range(data.draw(st.integers(20, 90))):
         if data.draw(st.integers(0, 7)) == 0:
-            meddle(data, found, template)
+            meddle(data, cluster, template)
         else:
-            step(found, *data.draw(STEPS))
-    helped(found, template)
-    at_rest(found)
-    event(f"{len(found.ordinals)} pods, {len(found.revisions)} revisions")
-    assert found.ordinals == list(usable_ordinals(found.set))
-    assert set(found.images.values()) <= {"web:9"}
-    assert found.down == []
-    assert not any("apps.kruise.io/specified-delete" in pod["metadata"]["labels"] for pod in found.all(POD))
-    status = found.status
-    assert status["currentRevision"] == status["updateRevision"] == found.revisions[-1]["metadata"]["name"]
-    assert status["readyReplicas"] == status["updatedReplicas"] == found.set["spec"]["replicas"]
-    assert found.run().quiet
+            step(cluster, *data.draw(STEPS))
+    helped(cluster, template)
+    at_rest(cluster)
+    event(f"{len(cluster.ordinals)} pods, {len(cluster.revisions)} revisions")
+    assert cluster.ordinals == list(usable_ordinals(cluster.set))
+    assert set(cluster.images.values()) <= {"web:9"}
+    assert cluster.down == []
+    assert not any("apps.kruise.io/specified-delete" in pod["metadata"]["labels"] for pod in cluster.all(POD))
+    status = cluster.status
+    assert status["currentRevision"] == status["updateRevision"] == cluster.revisions[-1]["metadata"]["name"]
+    assert status["readyReplicas"] == status["updatedReplicas"] == cluster.set["spec"]["replicas"]
+    assert cluster.run().quiet

@@ -124,26 +124,26 @@ class Lab:
         key = key_of(request.obj) if isinstance(request, Update) else request.key
         if key not in stored:
             return not_found(kind.group, kind.plural, key.partition("/")[2])
-        found = stored[key]
+        cluster = stored[key]
         match request:
             case Update():
-                return self._update(request, found)
+                return self._update(request, cluster)
             case Patch(body=body):
-                return self.store(kind, merged(found, {"metadata": dict(body["metadata"])}))
+                return self.store(kind, merged(cluster, {"metadata": dict(body["metadata"])}))
             case Delete(uid=uid):
-                assert not uid or uid == found["metadata"]["uid"]
+                assert not uid or uid == cluster["metadata"]["uid"]
                 del stored[key]
                 return {}
             case _:
-                return copy.deepcopy(found)
+                return copy.deepcopy(cluster)
 
-    def _update(self, request, found):
+    def _update(self, request, current):
         kind, obj = request.kind, request.obj
-        if obj["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"]:
+        if obj["metadata"]["resourceVersion"] != current["metadata"]["resourceVersion"]:
             return conflict(kind.group, kind.plural, name=obj["metadata"]["name"], why="stale")
-        whole = obj | {"status": found.get("status", {})}
-        changed = found | {"status": obj["status"]} if request.subresource else whole
-        return found if changed == found else self.store(kind, changed)
+        whole = obj | {"status": current.get("status", {})}
+        changed = current | {"status": obj["status"]} if request.subresource else whole
+        return current if changed == current else self.store(kind, changed)
 
     # -- the controller
 
@@ -208,7 +208,7 @@ class Lab:
     def workloads(self, kind=None):
         """Subset → its workload."""
         kinds = KINDS.values() if kind is None else (kind,)
-        return {found["metadata"]["labels"][SUBSET]: found for each in kinds for found in self.objects[each].values()}
+        return {obj["metadata"]["labels"][SUBSET]: obj for each in kinds for obj in self.objects[each].values()}
 
     def sizes(self):
         return {name: found["spec"]["replicas"] for name, found in sorted(self.workloads().items())}
@@ -312,9 +312,9 @@ class Lab:
 
 
 def told(conditions, type_: str) -> str:
-    for found in conditions:
-        if found["type"] == type_:
-            return f"{found['status']}/{found.get('reason', '')}: {found.get('message', '')}"
+    for condition in conditions:
+        if condition["type"] == type_:
+            return f"{condition['status']}/{condition.get('reason', '')}: {condition.get('message', '')}"
     return ""
 
 

@@ -37,7 +37,7 @@ def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
 
 
 @pytest.mark.parametrize(
-    ("total", "current", "requested", "wanted"),
+    ("total", "current", "requested", "expected"),
     [
         pytest.param(5, (1, 4, 2, 2), {}, (1, 2, 1, 1), id="U2-down"),
         pytest.param(17, (1, 4, 2, 2), {}, (4, 5, 4, 4), id="U2-up"),
@@ -52,9 +52,9 @@ def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
         pytest.param(10, (4, 2, 2, 2), {"t1": 1, "t2": 2, "t3": 3}, (1, 2, 3, 4), id="one is left over"),
     ],
 )
-def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, requested, wanted):
+def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, requested, expected):
     names = [f"t{place}" for place in range(1, len(current) + 1)]
-    assert specified(total, names, requested=requested, states=states(*current)) == named(*wanted)
+    assert specified(total, names, requested=requested, states=states(*current)) == named(*expected)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_what_does_not_add_up_is_told(total, requested, why):
 
 
 @pytest.mark.parametrize(
-    ("share", "total", "wanted"), [("33%", 10, 3), ("25%", 10, 3), ("5%", 10, 1), ("4%", 10, 0), (7, None, 7)]
+    ("share", "total", "expected"), [("33%", 10, 3), ("25%", 10, 3), ("5%", 10, 1), ("4%", 10, 0), (7, None, 7)]
 )
-def test_half_a_pod_is_a_whole_one(share, total, wanted):
+def test_half_a_pod_is_a_whole_one(share, total, expected):
     """U6."""
-    assert share_of(share, total) == wanted
+    assert share_of(share, total) == expected
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ FIVE = bounds([2] * 5, [5, 5, 5, 5, None])
 
 
 @pytest.mark.parametrize(
-    ("total", "wanted"), [(10, (2, 2, 2, 2, 2)), (14, (5, 3, 2, 2, 2)), (5, (2, 2, 1, 0, 0)), (0, (0, 0, 0, 0, 0))]
+    ("total", "expected"), [(10, (2, 2, 2, 2, 2)), (14, (5, 3, 2, 2, 2)), (5, (2, 2, 1, 0, 0)), (0, (0, 0, 0, 0, 0))]
 )
-def test_minima_come_first_and_then_maxima_in_order(total, wanted):
+def test_minima_come_first_and_then_maxima_in_order(total, expected):
     """U8."""
-    assert elastic(total, FIVE) == named(*wanted)
+    assert elastic(total, FIVE) == named(*expected)
 
 
 def test_scaling_in_takes_back_what_was_filled_last():
@@ -156,14 +156,14 @@ def adaptively(total, least, most, *, pods, pending):
     return adaptive(total, bounds(least, most), found)
 
 
-@pytest.mark.parametrize(("pending", "wanted"), [(2, (3, 7)), (3, (3, 7)), (4, (3, 7)), (5, (3, 7)), (0, (5, 5))])
-def test_a_subset_keeps_what_is_ready_and_its_minimum(pending, wanted):
+@pytest.mark.parametrize(("pending", "expected"), [(2, (3, 7)), (3, (3, 7)), (4, (3, 7)), (5, (3, 7)), (0, (5, 5))])
+def test_a_subset_keeps_what_is_ready_and_its_minimum(pending, expected):
     """U10."""
-    assert adaptively(10, [3, 0], [5, None], pods=[5, 5], pending=[pending, 0]) == named(*wanted)
+    assert adaptively(10, [3, 0], [5, None], pods=[5, 5], pending=[pending, 0]) == named(*expected)
 
 
 @pytest.mark.parametrize(
-    ("total", "least", "most", "pods", "pending", "wanted"),
+    ("total", "least", "most", "pods", "pending", "expected"),
     [
         pytest.param(4, [1, 0], [2, None], [1, 1], [0, 0], (2, 2), id="scale up"),
         pytest.param(3, [1, 0], [2, None], [2, 2], [0, 0], (2, 1), id="scale down"),
@@ -178,8 +178,8 @@ def test_a_subset_keeps_what_is_ready_and_its_minimum(pending, wanted):
         pytest.param(4, [0] * 4, [None] * 4, [2, 0, 0, 6], [0, 0, 0, 0], (2, 0, 0, 2), id="fewer"),
     ],
 )
-def test_pods_go_where_they_find_nodes(total, least, most, pods, pending, wanted):
-    assert adaptively(total, least, most, pods=pods, pending=pending) == named(*wanted)
+def test_pods_go_where_they_find_nodes(total, least, most, pods, pending, expected):
+    assert adaptively(total, least, most, pods=pods, pending=pending) == named(*expected)
 
 
 def test_an_unschedulable_subset_keeps_no_more_than_its_maximum():
@@ -204,7 +204,7 @@ TWICE = [4, 4, 4, None]
 
 
 @pytest.mark.parametrize(
-    ("total", "least", "most", "pods", "kept", "wanted"),
+    ("total", "least", "most", "pods", "kept", "expected"),
     [
         pytest.param(8, 1, FOUR, [0, 0, 0, 0], [0, 0, 0, 0], (2, 2, 2, 2), id="start"),
         pytest.param(8, 1, FOUR, [2, 2, 2, 2], [0, 2, 2, 0], (2, 2, 2, 6), id="two find no nodes"),
@@ -229,12 +229,12 @@ TWICE = [4, 4, 4, None]
         pytest.param(4, 0, [None] * 3, [2, 2, 4], [-1, 2, 0], (4, 2, 2), id="scaled out and recovered"),
     ],
 )
-def test_stand_ins_come_and_go(total, least, most, pods, kept, wanted):
-    assert reservedly(total, [least] * len(most), most, pods=pods, kept=kept) == named(*wanted)
+def test_stand_ins_come_and_go(total, least, most, pods, kept, expected):
+    assert reservedly(total, [least] * len(most), most, pods=pods, kept=kept) == named(*expected)
 
 
 @pytest.mark.parametrize(
-    ("pods", "kept", "wanted"),
+    ("pods", "kept", "expected"),
     [
         ([0, 0, 0], [0, 0, 0], (1, 1, 0)),
         ([1, 1, 0], [1, 1, 0], (1, 1, 2)),
@@ -244,8 +244,8 @@ def test_stand_ins_come_and_go(total, least, most, pods, kept, wanted):
         ([2, 1, 0], [0, -1, 0], (1, 1, 0)),
     ],
 )
-def test_minima_are_heeded_by_stand_ins(pods, kept, wanted):
-    assert reservedly(2, [1, 1, 0], [None] * 3, pods=pods, kept=kept) == named(*wanted)
+def test_minima_are_heeded_by_stand_ins(pods, kept, expected):
+    assert reservedly(2, [1, 1, 0], [None] * 3, pods=pods, kept=kept) == named(*expected)
 
 
 def test_a_raised_minimum_is_heeded_where_nothing_can_be_scheduled():
@@ -257,7 +257,7 @@ def test_a_raised_minimum_is_heeded_where_nothing_can_be_scheduled():
 
 
 @pytest.mark.parametrize(
-    ("strategy", "wanted"),
+    ("strategy", "expected"),
     [
         ({}, (2, 8)),
         ({"type": "Fixed"}, (2, 8)),
@@ -266,10 +266,10 @@ def test_a_raised_minimum_is_heeded_where_nothing_can_be_scheduled():
         ({"type": "Fixed", "adaptive": {"reserveUnschedulablePods": True}}, (2, 8)),
     ],
 )
-def test_the_schedule_strategy_says_which_way_counts(strategy, wanted):
+def test_the_schedule_strategy_says_which_way_counts(strategy, expected):
     found = {"a": SubsetState(2, 1, unschedulable=True, was_unschedulable=True, reserved=1), "b": SubsetState(8, 8)}
     subsets = {"name": "a", "minReplicas": 0, "maxReplicas": 2}, {"name": "b"}
-    assert sizes_of(spec(10, *subsets, **strategy), found) == dict(zip("ab", wanted, strict=True))
+    assert sizes_of(spec(10, *subsets, **strategy), found) == dict(zip("ab", expected, strict=True))
 
 
 def test_shares_that_mean_nothing_are_not_heeded():

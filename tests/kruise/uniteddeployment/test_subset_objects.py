@@ -131,7 +131,7 @@ def test_labels_and_annotations_of_others_stay_and_the_spec_is_made_anew(united)
 
 
 @pytest.mark.parametrize(
-    ("field", "given", "wanted"),
+    ("field", "given", "expected"),
     [
         ("statefulSetTemplate", None, {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}),
         (
@@ -150,13 +150,13 @@ def test_labels_and_annotations_of_others_stay_and_the_spec_is_made_anew(united)
         ),
     ],
 )
-def test_a_partition_comes_to_where_the_kind_has_it(united, field, given, wanted):
+def test_a_partition_comes_to_where_the_kind_has_it(united, field, given, expected):
     parent = united(field, **({} if given is None else {"updateStrategy": given}))
-    assert made(parent, partition=1)["spec"]["updateStrategy"] == wanted
+    assert made(parent, partition=1)["spec"]["updateStrategy"] == expected
 
 
 @pytest.mark.parametrize(
-    ("field", "strategy", "given", "wanted"),
+    ("field", "strategy", "given", "expected"),
     [
         ("deploymentTemplate", "strategy", None, {"rollingUpdate": {"maxUnavailable": 3}}),
         (
@@ -174,9 +174,9 @@ def test_a_partition_comes_to_where_the_kind_has_it(united, field, given, wanted
         ),
     ],
 )
-def test_what_may_be_unavailable_can_be_overridden(united, field, strategy, given, wanted):
+def test_what_may_be_unavailable_can_be_overridden(united, field, strategy, given, expected):
     parent = united(field, **({} if given is None else {strategy: given}))
-    assert made(parent, unavailable=3)["spec"][strategy] == wanted
+    assert made(parent, unavailable=3)["spec"][strategy] == expected
 
 
 def test_a_deployment_is_given_no_strategy_that_nobody_asked_for(united):
@@ -195,7 +195,7 @@ def test_partitions_of_other_update_types_are_not_heeded(united):
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted", "same"),
+    ("found", "expected", "same"),
     [
         ({"a": 1, "b": 2}, {"a": 1}, True),
         ({"a": 1}, {"a": 1, "b": 2}, False),
@@ -208,5 +208,5 @@ def test_partitions_of_other_update_types_are_not_heeded(united):
         ({"a": {"b": 1}}, {"a": [1]}, False),
     ],
 )
-def test_what_a_server_has_added_is_not_missed(found, wanted, same):
-    assert holds(found, wanted) is same
+def test_what_a_server_has_added_is_not_missed(found, expected, same):
+    assert holds(found, expected) is same

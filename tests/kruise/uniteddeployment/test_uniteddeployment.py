@@ -30,14 +30,18 @@ def test_each_subset_gets_a_workload_of_the_templates_kind(lab, united, name):
     ran = lab.run()
 
     assert ran.events == [f"SuccessfulUpdateSubset: Create 3 Subset ({name})"]
-    assert {found: obj["spec"]["replicas"] for found, obj in lab.workloads(kind).items()} == {"a": 3, "b": 3, "c": 4}
+    assert {workload: obj["spec"]["replicas"] for workload, obj in lab.workloads(kind).items()} == {
+        "a": 3,
+        "b": 3,
+        "c": 4,
+    }
     assert [obj["metadata"]["generateName"] for obj in lab.workloads().values()] == ["web-a-", "web-b-", "web-c-"]
     (revision,) = lab.revisions()
     assert revision["revision"] == 1
     assert revision["metadata"]["labels"]["app"] == "web"
-    found = lab.workloads()["a"]
-    assert found["metadata"]["labels"] == {"app": "web", SUBSET: "a", REVISION: revision["metadata"]["name"]}
-    assert found["metadata"]["ownerReferences"] == [
+    workload = lab.workloads()["a"]
+    assert workload["metadata"]["labels"] == {"app": "web", SUBSET: "a", REVISION: revision["metadata"]["name"]}
+    assert workload["metadata"]["ownerReferences"] == [
         {
             "apiVersion": "apps.kruise.io/v1beta1",
             "kind": "UnitedDeployment",
@@ -47,8 +51,8 @@ def test_each_subset_gets_a_workload_of_the_templates_kind(lab, united, name):
             "blockOwnerDeletion": True,
         }
     ]
-    assert found["spec"]["selector"] == {"matchLabels": {"app": "web", SUBSET: "a"}}
-    assert found["spec"]["template"]["metadata"]["labels"] == found["metadata"]["labels"]
+    assert workload["spec"]["selector"] == {"matchLabels": {"app": "web", SUBSET: "a"}}
+    assert workload["spec"]["template"]["metadata"]["labels"] == workload["metadata"]["labels"]
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -68,8 +72,8 @@ def test_subset_replicas_that_do_not_add_up_are_told_and_nothing_is_scaled(lab, 
     ran = lab.run()
 
     how = "greater" if replicas == 4 else "less"
-    told = f"specified subsets' replica (10) is {how} than UnitedDeployment replica ({replicas})"
-    assert ran.events == [f"Failed SpecifySubsetReplicas: Specified subset replicas is ineffective: {told}"]
+    message = f"specified subsets' replica (10) is {how} than UnitedDeployment replica ({replicas})"
+    assert ran.events == [f"Failed SpecifySubsetReplicas: Specified subset replicas is ineffective: {message}"]
     assert not ran.requests
     assert ran.error is not None
     assert (lab.status, lab.sizes()) == (before, sizes)
@@ -163,8 +167,8 @@ def test_other_pods_that_are_not_ready_are_left_alone(settled, template, kind, s
 def test_replicas_that_somebody_else_changed_are_put_back(settled):
     """U24."""
     lab = settled("a", "b", replicas=4)
-    found = lab.workloads()["a"]
-    lab.amend(STATEFUL_SET, f"ns/{found['metadata']['name']}", spec=found["spec"] | {"replicas": 3})
+    workload = lab.workloads()["a"]
+    lab.amend(STATEFUL_SET, f"ns/{workload['metadata']['name']}", spec=workload["spec"] | {"replicas": 3})
 
     lab.run()
 

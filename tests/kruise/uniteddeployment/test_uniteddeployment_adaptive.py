@@ -39,15 +39,15 @@ def test_a_pod_may_look_for_a_node_for_a_while(waiting):
     assert lab.schedulable("a") == ""
 
 
-@pytest.mark.parametrize(("number", "wanted"), [(2, {"a": 3, "b": 7}), (5, {"a": 3, "b": 7}), (0, {"a": 5, "b": 5})])
-def test_pods_that_find_no_node_in_time_go_to_other_subsets(waiting, number, wanted):
+@pytest.mark.parametrize(("number", "expected"), [(2, {"a": 3, "b": 7}), (5, {"a": 3, "b": 7}), (0, {"a": 5, "b": 5})])
+def test_pods_that_find_no_node_in_time_go_to_other_subsets(waiting, number, expected):
     """U10."""
     lab = waiting(number)
     lab.now += 30
 
     ran = lab.run()
 
-    assert lab.sizes() == wanted
+    assert lab.sizes() == expected
     assert lab.schedulable("a") == ("False/reschedule: timeout pending pods found" if number else "")
     assert ran.later == ([300.0] if number else [])
     assert lab.schedulable("b") == ""

@@ -11,9 +11,9 @@ SUBSET = "apps.kruise.io/subset-name"
 
 def doubled(lab, **meta):
     """A second workload of subset a."""
-    found = lab.workloads()["a"]
-    kept = {name: found["metadata"][name] for name in ("labels", "ownerReferences")}
-    return lab.store(STATEFUL_SET, found | {"metadata": kept | {"name": "other"} | meta})
+    workload = lab.workloads()["a"]
+    kept = {name: workload["metadata"][name] for name in ("labels", "ownerReferences")}
+    return lab.store(STATEFUL_SET, workload | {"metadata": kept | {"name": "other"} | meta})
 
 
 def test_of_two_workloads_of_one_subset_the_older_stays(settled):
@@ -74,8 +74,8 @@ def test_a_workload_that_does_not_tell_its_subset_stops_everything(settled, labe
     ran = lab.run()
 
     why = f"label {SUBSET} has an empty value" if labels else f"no label {SUBSET} found"
-    told = f"fail to get subSet name from label of subset ns/stray: {why}"
-    assert ran.events == [f"FailedFindSubsets: {told}"]
+    message = f"fail to get subSet name from label of subset ns/stray: {why}"
+    assert ran.events == [f"FailedFindSubsets: {message}"]
     assert ran.keys(Patch, STATEFUL_SET) == ["ns/stray"], "it is adopted before"
     assert not ran.of(Update)
     assert ran.error is not None
@@ -102,7 +102,7 @@ def test_a_custom_workload_is_adopted_although_it_knows_no_strategic_patch(lab, 
     ran = lab.run()
 
     assert ran.error is None
-    assert [found["kind"] for found in lab.workloads()["a"]["metadata"]["ownerReferences"]] == [
+    assert [reference["kind"] for reference in lab.workloads()["a"]["metadata"]["ownerReferences"]] == [
         "ConfigMap",
         "UnitedDeployment",
     ]
@@ -112,9 +112,9 @@ def test_a_custom_workload_is_adopted_although_it_knows_no_strategic_patch(lab, 
 
 def test_a_custom_workload_whose_labels_fit_no_more_is_let_go(settled):
     lab = settled("a", replicas=2, kind=CLONE_SET)
-    found = lab.workloads()["a"]
-    key = f"ns/{found['metadata']['name']}"
-    lab.amend(CLONE_SET, key, metadata=found["metadata"] | {"labels": {SUBSET: "a"}})
+    workload = lab.workloads()["a"]
+    key = f"ns/{workload['metadata']['name']}"
+    lab.amend(CLONE_SET, key, metadata=workload["metadata"] | {"labels": {SUBSET: "a"}})
     unknown = ApiError(415, "UnsupportedMediaType", "merge it otherwise")
     lab.refuse = lambda request: unknown if isinstance(request, Patch) and "strategic" in request.content_type else None
 
@@ -126,7 +126,7 @@ def test_a_custom_workload_whose_labels_fit_no_more_is_let_go(settled):
 
 def test_workloads_of_other_namespaces_are_none_of_its_own(settled):
     lab = settled("a", "b", replicas=4)
-    found = lab.workloads()["a"]
-    kept = {"labels": found["metadata"]["labels"], "name": "far", "namespace": "elsewhere"}
-    lab.store(STATEFUL_SET, found | {"metadata": kept})
+    workload = lab.workloads()["a"]
+    kept = {"labels": workload["metadata"]["labels"], "name": "far", "namespace": "elsewhere"}
+    lab.store(STATEFUL_SET, workload | {"metadata": kept})
     assert lab.run().quiet

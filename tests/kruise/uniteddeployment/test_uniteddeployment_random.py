@@ -137,19 +137,19 @@ def test_it_comes_to_rest_as_its_spec_says(begin, seed, steps):
     assert lab.run().quiet
     spec, status = lab.united["spec"], lab.status
     names = [subset["name"] for subset in spec["topology"]["subsets"]]
-    owned = [found for kind in FIELDS.values() for found in lab.objects[kind].values()]
-    kinds = {found["kind"] for found in owned}
+    owned = [obj for kind in FIELDS.values() for obj in lab.objects[kind].values()]
+    kinds = {obj["kind"] for obj in owned}
     assert kinds == {FIELDS[story.field].kind}
     assert sorted(lab.workloads()) == sorted(names)
     assert len(owned) == len(names)
     assert sum(lab.sizes().values()) == spec["replicas"]
     for subset in spec["topology"]["subsets"]:
         assert lab.sizes()[subset["name"]] <= subset.get("maxReplicas", 100)
-    assert {found["metadata"]["labels"][REVISION] for found in owned} == {status["updatedRevision"]}
+    assert {obj["metadata"]["labels"][REVISION] for obj in owned} == {status["updatedRevision"]}
     assert status["replicas"] == status.get("readyReplicas", 0) == spec["replicas"]
     assert status["observedGeneration"] == lab.united["metadata"]["generation"]
     assert [entry["name"] for entry in status["subsetStatuses"]] == names
-    numbers = [found["revision"] for found in lab.revisions()]
+    numbers = [obj["revision"] for obj in lab.revisions()]
     assert len(numbers) == len(set(numbers))
     assert lab.revisions()[-1]["metadata"]["name"] == status["updatedRevision"]
     assert len(numbers) <= 3 + 2

@@ -20,11 +20,11 @@ def test_a_subset_that_cannot_be_made_ends_its_round_and_the_status_says_so(lab,
 
     ran = lab.run()
 
-    told = f"fail to create Subset (StatefulSet) b: {denied.message}"
+    message = f"fail to create Subset (StatefulSet) b: {denied.message}"
     assert sorted(lab.sizes()) == ["a", "c"]
-    assert ran.events == [f"FailedUpdateSubset: fail to manage Subset provision: {told}"]
-    assert ran.error.message == told
-    assert lab.condition("SubsetProvisioned") == f"False/Error: {told}"
+    assert ran.events == [f"FailedUpdateSubset: fail to manage Subset provision: {message}"]
+    assert ran.error.message == message
+    assert lab.condition("SubsetProvisioned") == f"False/Error: {message}"
     assert lab.status["observedGeneration"] == 1
 
     lab.refuse = lambda _: None
@@ -66,9 +66,9 @@ def test_a_subset_that_cannot_be_deleted_is_told_of(settled, topology):
 
     ran = lab.run()
 
-    told = f"fail to delete Subset (StatefulSet) ns/{name} for b: {denied.message}"
-    assert ran.events == [f"FailedUpdateSubset: fail to manage Subset provision: {told}"]
-    assert lab.condition("SubsetProvisioned") == f"False/Error: {told}"
+    message = f"fail to delete Subset (StatefulSet) ns/{name} for b: {denied.message}"
+    assert ran.events == [f"FailedUpdateSubset: fail to manage Subset provision: {message}"]
+    assert lab.condition("SubsetProvisioned") == f"False/Error: {message}"
     assert lab.sizes() == {"a": 2, "b": 2}, "nothing is updated before"
 
 
@@ -79,8 +79,8 @@ def test_a_workload_of_another_kind_that_cannot_be_deleted_is_told_of(settled, t
     lab.change(template={"cloneSetTemplate": template()})
     lab.refuse = lambda request: denied if isinstance(request, Delete) else None
 
-    told = f"fail to delete Subset {name} of other type StatefulSet for UnitedDeployment ns/web: {denied.message}"
-    assert lab.run().events[-1] == f"FailedUpdateSubset: fail to manage Subset provision: {told}"
+    message = f"fail to delete Subset {name} of other type StatefulSet for UnitedDeployment ns/web: {denied.message}"
+    assert lab.run().events[-1] == f"FailedUpdateSubset: fail to manage Subset provision: {message}"
 
 
 def test_a_workload_that_cannot_be_updated_is_told_of(settled):
@@ -126,12 +126,14 @@ def test_a_workload_that_somebody_else_writes_meanwhile_is_written_again(settled
 
 def test_a_workload_that_is_another_by_now_is_not_written(settled):
     lab = settled("a", replicas=4)
-    found = lab.workloads()["a"]
+    workload = lab.workloads()["a"]
     stale = conflict("apps", "statefulsets", name="x", why="stale")
 
     def refuse(request):
         if isinstance(request, Update) and request.kind is STATEFUL_SET:
-            lab.amend(STATEFUL_SET, f"ns/{found['metadata']['name']}", metadata=found["metadata"] | {"uid": "other"})
+            lab.amend(
+                STATEFUL_SET, f"ns/{workload['metadata']['name']}", metadata=workload["metadata"] | {"uid": "other"}
+            )
             return stale
         return None
 
@@ -140,11 +142,11 @@ def test_a_workload_that_is_another_by_now_is_not_written(settled):
 
     ran = lab.run()
 
-    assert ran.error.message == not_found("apps", "statefulsets", found["metadata"]["name"]).message
+    assert ran.error.message == not_found("apps", "statefulsets", workload["metadata"]["name"]).message
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ({"selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}}, '"Like" is not a valid'),
         ({"template": {}}, "there is no template"),
@@ -154,14 +156,14 @@ def test_a_workload_that_is_another_by_now_is_not_written(settled):
         ),
     ],
 )
-def test_what_cannot_be_understood_is_told_and_nothing_is_done(lab, united, spec, told):
+def test_what_cannot_be_understood_is_told_and_nothing_is_done(lab, united, spec, message):
     united("a", **spec)
 
     ran = lab.run()
 
     assert len(ran.events) == 1
     assert ran.events[0].startswith("FailedRevisionProvision: ")
-    assert told in ran.events[0]
+    assert message in ran.events[0]
     assert not ran.requests
 
 

@@ -57,16 +57,16 @@ def test_a_partition_keeps_pods_of_one_subset_old_and_the_status_shows_it(settle
     assert "partition" not in lab.entry("b")
     assert (lab.status["updatedReplicas"], lab.status["updatedReadyReplicas"]) == (4, 4)
     assert lab.status["currentRevision"] == first != second
-    told = f"False/UnitedDeploymentRevisionUpdating: updating to revision {second}"
-    assert lab.condition("UnitedDeploymentUpdated") == told
+    message = f"False/UnitedDeploymentRevisionUpdating: updating to revision {second}"
+    assert lab.condition("UnitedDeploymentUpdated") == message
 
     lab.change(updateStrategy=manual())
     lab.settle()
 
     assert images(lab) == {"a": [0, 3], "b": [0, 3]}
     assert lab.status["currentRevision"] == second
-    told = f"True/UnitedDeploymentRevisionUpdated: updated to revision {second}"
-    assert lab.condition("UnitedDeploymentUpdated") == told
+    message = f"True/UnitedDeploymentRevisionUpdated: updated to revision {second}"
+    assert lab.condition("UnitedDeploymentUpdated") == message
 
 
 @pytest.mark.parametrize("field", [field for field in KINDS if field != "deploymentTemplate"])
@@ -96,17 +96,17 @@ def test_a_deployment_knows_no_partition_and_is_not_updated_for_ever(settled, te
 def test_a_patch_that_changes_updates_its_subset_alone(settled, topology, field):
     """U22."""
     lab = settled("a", "b", replicas=4, kind=KINDS[field])
-    names = {subset: found["metadata"]["name"] for subset, found in lab.workloads().items()}
+    names = {subset: workload["metadata"]["name"] for subset, workload in lab.workloads().items()}
     patch = {"spec": {"containers": [{"name": "web", "env": [{"name": "ZONE", "value": "a"}]}]}}
     lab.change(topology=topology({"name": "a", "patch": patch}, "b"))
 
     ran = lab.run()
 
     assert ran.keys(Update, KINDS[field]) == [f"ns/{names['a']}"]
-    found = lab.workloads()["a"]
+    workload = lab.workloads()["a"]
     text = '{"spec":{"containers":[{"env":[{"name":"ZONE","value":"a"}],"name":"web"}]}}'
-    assert found["metadata"]["annotations"][PATCH] == text
-    assert found["spec"]["template"]["spec"]["containers"] == [
+    assert workload["metadata"]["annotations"][PATCH] == text
+    assert workload["spec"]["template"]["spec"]["containers"] == [
         {"name": "web", "image": "web:1", "env": [{"name": "ZONE", "value": "a"}]}
     ]
     assert lab.workloads()["b"]["metadata"]["annotations"][PATCH] == ""
@@ -126,8 +126,8 @@ def test_a_patch_that_fits_no_pod_template_is_told_of_and_others_go_on(lab, unit
 
     (event,) = ran.events
     name = lab.workloads()["b"]["metadata"]["name"] if there else ""
-    told = "Error updating PodSet (StatefulSet)" if there else "fail to manage Subset provision: fail to create"
-    assert event.startswith(f"FailedUpdateSubset: {told}")
+    message = "Error updating PodSet (StatefulSet)" if there else "fail to manage Subset provision: fail to create"
+    assert event.startswith(f"FailedUpdateSubset: {message}")
     assert name in event
     assert lab.sizes()["a"] == (3 if there else 4)
     assert ran.error is not None
@@ -140,18 +140,18 @@ def test_a_template_that_changes_thrice_has_three_revisions_and_goes_back_by_nam
     for image in ("web:2", "web:3"):
         lab.change(template={field: template(image)})
         lab.settle()
-    names = [found["metadata"]["name"] for found in lab.revisions()]
-    assert [found["revision"] for found in lab.revisions()] == [1, 2, 3]
+    names = [revision["metadata"]["name"] for revision in lab.revisions()]
+    assert [revision["revision"] for revision in lab.revisions()] == [1, 2, 3]
     assert lab.status["currentRevision"] == lab.status["updatedRevision"] == names[2]
-    assert all(found["metadata"]["labels"]["app"] == "web" for found in lab.revisions())
-    assert [found["metadata"]["labels"][HASH_LABEL] for found in lab.revisions()] == [
+    assert all(revision["metadata"]["labels"]["app"] == "web" for revision in lab.revisions())
+    assert [revision["metadata"]["labels"][HASH_LABEL] for revision in lab.revisions()] == [
         name.rpartition("-")[2] for name in names
     ]
 
     lab.change(template={field: template("web:1")})
     lab.settle()
 
-    assert {found["metadata"]["name"]: found["revision"] for found in lab.revisions()} == {
+    assert {revision["metadata"]["name"]: revision["revision"] for revision in lab.revisions()} == {
         names[0]: 4,
         names[1]: 2,
         names[2]: 3,
@@ -180,7 +180,7 @@ def test_no_more_revisions_stay_than_the_limit_says_but_those_in_use(settled, te
     for image in ("web:2", "web:3", "web:4"):
         lab.change(template={"cloneSetTemplate": template(image)})
         lab.settle()
-    assert [found["revision"] for found in lab.revisions()] == kept
+    assert [revision["revision"] for revision in lab.revisions()] == kept
 
 
 def test_the_current_revision_stays_however_old_it_is(settled, template):
@@ -190,7 +190,7 @@ def test_the_current_revision_stays_however_old_it_is(settled, template):
         lab.change(template={"statefulSetTemplate": template(image)}, updateStrategy=manual(a=1))
         lab.settle()
     assert lab.status["currentRevision"] == first
-    assert [found["revision"] for found in lab.revisions()] == [1, 4]
+    assert [revision["revision"] for revision in lab.revisions()] == [1, 4]
 
 
 def test_a_name_that_is_taken_is_counted_and_the_count_is_kept(lab, united, template):
@@ -264,7 +264,7 @@ def test_another_template_before_an_update_is_over_is_named_and_the_update_goes_
         lab.now += 60
         lab.run()
     newest = lab.revisions()[-1]["metadata"]["name"]
-    told = f"False/UnitedDeploymentRevisionUpdating: updating to revision {newest}"
-    assert lab.condition("UnitedDeploymentUpdated") == told
+    message = f"False/UnitedDeploymentRevisionUpdating: updating to revision {newest}"
+    assert lab.condition("UnitedDeploymentUpdated") == message
     (condition,) = (each for each in lab.status["conditions"] if each["type"] == "UnitedDeploymentUpdated")
     assert condition["lastTransitionTime"] == "2027-01-15T08:01:00Z"

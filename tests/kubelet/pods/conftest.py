@@ -136,11 +136,11 @@ class Life:
 
     @property
     def told(self) -> list[str]:
-        return [f"{told.reason}: {told.message}" for _, step in self.steps for told in step.events]
+        return [f"{event.reason}: {event.message}" for _, step in self.steps for event in step.events]
 
     def told_at(self, reason: str) -> list[int]:
         """The seconds, since the beginning, at which something of that reason was told."""
-        return [int(at) for at, step in self.steps for told in step.events if told.reason == reason]
+        return [int(at) for at, step in self.steps for event in step.events if event.reason == reason]
 
 
 @pytest.fixture

@@ -105,8 +105,8 @@ def test_an_image_has_a_full_name(written, reference):
     ],
 )
 def test_a_name_that_is_no_image_is_told_as_the_kubelet_does(written, why):
-    told = f'Failed to apply default image tag "{written}": couldn\'t parse image name "{written}": {why}'
-    assert image_of(written).invalid == told
+    message = f'Failed to apply default image tag "{written}": couldn\'t parse image name "{written}": {why}'
+    assert image_of(written).invalid == message
 
 
 @pytest.mark.parametrize(

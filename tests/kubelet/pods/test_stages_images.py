@@ -68,12 +68,12 @@ def test_an_image_that_breaks_during_a_back_off_is_noticed_at_the_next_start(liv
 def test_a_name_that_is_no_image_waits_for_another(live):
     life = live("Nginx")
     life.until(60)
-    told = (
+    message = (
         'Failed to apply default image tag "Nginx": couldn\'t parse image name "Nginx": '
         "invalid reference format: repository name (library/Nginx) must be lowercase"
     )
-    assert life.container()["state"]["waiting"] == {"reason": "InvalidImageName", "message": told}
-    assert life.told == [f"InspectFailed: {told}", "Failed: Error: InvalidImageName"]
+    assert life.container()["state"]["waiting"] == {"reason": "InvalidImageName", "message": message}
+    assert life.told == [f"InspectFailed: {message}", "Failed: Error: InvalidImageName"]
     life.pod["spec"]["containers"][0]["image"] = "nginx"
     life.look(61)
     assert life.is_ready()

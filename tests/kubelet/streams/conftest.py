@@ -258,5 +258,5 @@ async def _ask(client: aiohttp.ClientSession, method: str, path: str, body: Any)
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with in_thread(cluster(tmp_path_factory.mktemp("cluster"))) as found:
-        yield found
+    with in_thread(cluster(tmp_path_factory.mktemp("cluster"))) as running:
+        yield running

@@ -90,9 +90,9 @@ async def reached(client: aiohttp.ClientSession, kubelet) -> aiohttp.ClientSessi
 async def refused(client, path, code, message, **more):
     async with client.get(path, **more) as answer:
         assert answer.status == code, await answer.text()
-        told = await answer.json()
-        assert told["message"] == message
-        return told
+        body = await answer.json()
+        assert body["message"] == message
+        return body
 
 
 def says(text="", code=200, **more):
@@ -311,9 +311,9 @@ async def test_a_host_that_is_none_is_told_of(client, host, caplog):
     await node(client, annotations={"mockube.io/kubelet-endpoint": f"{host}:10250"})
     for path, headers in ((LOG, {}), (f"{EXEC}?command=ls", UPGRADE)):
         async with client.get(path, headers=headers) as answer:
-            told = await answer.json()
-        assert (answer.status, told["kind"], told["code"]) == (500, "Status", 500)
-        assert "dial tcp" in told["message"]
+            body = await answer.json()
+        assert (answer.status, body["kind"], body["code"]) == (500, "Status", 500)
+        assert "dial tcp" in body["message"]
     assert "Traceback" not in caplog.text
 
 

@@ -128,9 +128,9 @@ def live_with(tmp_path_factory: pytest.TempPathFactory, wait_for: Wait) -> Calla
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory, wait_for: Wait) -> Iterator[Live]:
     """A cluster in which what is counted has happened: pods were placed, refused, rolled and thrown out."""
-    with in_thread(living(tmp_path_factory.mktemp("live"), wait_for, "--leader-elect=true")) as found:
-        busy(found)
-        yield found
+    with in_thread(living(tmp_path_factory.mktemp("live"), wait_for, "--leader-elect=true")) as running:
+        busy(running)
+        yield running
 
 
 def template(name: str) -> Any:

@@ -181,8 +181,8 @@ def test_a_file_is_replaced_only_by_force(archive: Path, embedded: Any, refused:
     ],
 )
 def test_a_store_that_cannot_be_read_is_named(refused: Any, tmp_path: Path, flags: Any, why: str) -> None:
-    told = refused("backup", "-q", tmp_path / "file", *(flag.format(tmp_path) for flag in flags))
-    assert why.format(tmp_path) in told
+    errors = refused("backup", "-q", tmp_path / "file", *(flag.format(tmp_path) for flag in flags))
+    assert why.format(tmp_path) in errors
     assert names(tmp_path) - {"home"} == set()
 
 

@@ -201,5 +201,5 @@ def test_keys_are_in_a_backup_only_where_they_are_asked_for(up: Any, done: Any, 
     up("--data-dir", data).stop()
     done("backup", file, "--data-dir", data)
     assert b"ca.key" not in gzip.decompress(file.read_bytes())
-    told = refused("restore", "-q", file, "--data-dir", tmp_path / "new", "--with-pki")
-    assert told.endswith("has no certificates: leave out --with-pki")
+    errors = refused("restore", "-q", file, "--data-dir", tmp_path / "new", "--with-pki")
+    assert errors.endswith("has no certificates: leave out --with-pki")

@@ -233,5 +233,5 @@ async def test_a_built_in_scale_of_another_object_is_in_conflict_too(client):
     merge = {"Content-Type": "application/merge-patch+json"}
     status, answer = await client.ask(f"PATCH {place}/a/scale", {"metadata": {"uid": "other"}}, merge)
     why = f"Precondition failed: UID in precondition: other, UID in object meta: {uid}"
-    told = f'Operation cannot be fulfilled on deployments/scale.apps "a": {why}'
-    assert (status, answer["message"]) == (409, told)
+    message = f'Operation cannot be fulfilled on deployments/scale.apps "a": {why}'
+    assert (status, answer["message"]) == (409, message)

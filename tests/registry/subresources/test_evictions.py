@@ -105,8 +105,8 @@ async def test_evictions_that_the_disruption_controller_has_not_noticed_are_limi
     await make_budget(client, None, currentHealthy=9, desiredHealthy=1, disruptionsAllowed=8, disruptedPods=disrupted)
     status, answer = await client.ask(f"POST {PODS}/p/eviction", EVICTION)
     assert status == code
-    told = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-    assert code == 201 or answer["message"].endswith(told)
+    message = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+    assert code == 201 or answer["message"].endswith(message)
 
 
 async def test_a_budget_that_could_not_be_worked_out_says_why(client):

@@ -190,9 +190,9 @@ async def test_the_operator_scales_a_worker_group_and_tells_its_status(dask):
     scaled = await dask.patch(f"{place}/scale", {"spec": {"replicas": 4}})
     assert (scaled.code, scaled.json["spec"]) == (200, {"replicas": 4})
     await dask.patch(place, {"status": {"phase": "Running"}})
-    found = (await dask.get(place)).json
-    assert found["spec"]["worker"]["replicas"] == 4
-    assert found["metadata"]["generation"] == 3
+    body = (await dask.get(place)).json
+    assert body["spec"]["worker"]["replicas"] == 4
+    assert body["metadata"]["generation"] == 3
 
 
 async def test_columns_are_those_of_the_operator(dask):

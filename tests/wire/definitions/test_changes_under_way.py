@@ -80,8 +80,8 @@ async def test_what_is_written_while_the_stored_version_changes_stays_whole(dura
         listed = (await durable.get(path)).json
         assert {each["metadata"]["name"] for each in listed["items"]} == {*names}
         for name in names:
-            found = (await durable.get(f"{path}/{name}")).json
-            assert (found["apiVersion"], found["spec"]) == (f"example.com/{served}", {"size": 1, "colour": "red"})
+            body = (await durable.get(f"{path}/{name}")).json
+            assert (body["apiVersion"], body["spec"]) == (f"example.com/{served}", {"size": 1, "colour": "red"})
 
 
 async def begun(api, path, body):
@@ -175,9 +175,9 @@ async def test_objects_that_a_new_schema_would_refuse_stay_and_are_read(api, cus
     narrower = {"size": {"type": "integer", "minimum": 5}, "weight": {"type": "integer", "default": 7}}
     await api.patch(PLACE, {"spec": {"versions": [version("v1", storage=True, **narrower)]}})
     async with asyncio.timeout(SECONDS):
-        while (found := (await api.get(f"{HERE}/a")).json)["spec"] == {"size": 1, "colour": "red"}:
+        while (body := (await api.get(f"{HERE}/a")).json)["spec"] == {"size": 1, "colour": "red"}:
             pass
-    assert found["spec"] == {"size": 1, "weight": 7}, "pruned, and with the new default"
+    assert body["spec"] == {"size": 1, "weight": 7}, "pruned, and with the new default"
     assert (await api.patch(f"{HERE}/a", {"metadata": {"labels": {"a": "b"}}})).code == 200, "ratcheting"
     refused = await api.patch(f"{HERE}/a", {"spec": {"size": 2}})
     assert (refused.code, refused.json["details"]["causes"][0]["field"]) == (422, "spec.size")

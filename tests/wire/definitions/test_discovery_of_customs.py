@@ -65,8 +65,8 @@ async def test_objects_of_a_kind_that_goes_are_changed_and_watched_all_the_same(
         await deleted(api, customs)
         assert (await told_of(api))["verbs"] == WHILE_TERMINATING
         assert (await api.patch(f"{HERE}/a", {"spec": {"size": 2}})).code == 200
-        found = (await api.get(f"{HERE}/a")).json
-        assert (await api.put(f"{HERE}/a", found | {"spec": {"size": 3}})).code == 200
+        body = (await api.get(f"{HERE}/a")).json
+        assert (await api.put(f"{HERE}/a", body | {"spec": {"size": 3}})).code == 200
         events = await watched.take(3)
     assert [(event["type"], event["object"]["spec"]["size"]) for event in events] == [
         ("MODIFIED", 1),

@@ -207,8 +207,8 @@ PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 async def test_metadata_of_a_list_and_a_list_of_one_are_refused_in_go_s_words(widgets):
     of_list = await widgets.get(HERE, Accept=PARTIAL)
-    told = "you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)"
-    assert (of_list.code, of_list.message) == (406, told)
+    message = "you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)"
+    assert (of_list.code, of_list.message) == (406, message)
     of_one = await widgets.get(ONE, Accept=PARTIAL.replace("Metadata;", "MetadataList;"))
     assert (of_one.code, of_one.message, of_one.json.get("reason")) == (500, "content is not a list", None)
 
@@ -247,8 +247,8 @@ UNREADABLE = "couldn't get version/kind; json parse error: json: "
 )
 async def test_a_body_of_no_kind_is_told_by_its_first_bytes(widgets, body, media, why):
     refused = await widgets.post(HERE, body, Content_Type=media)
-    told = f"the object provided is unrecognized (must be of type Widget): {why}"
-    assert (refused.code, refused.message) == (400, told)
+    message = f"the object provided is unrecognized (must be of type Widget): {why}"
+    assert (refused.code, refused.message) == (400, message)
 
 
 async def test_built_in_kinds_tell_the_bytes_of_such_bodies_too(api):

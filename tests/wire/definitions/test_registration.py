@@ -190,9 +190,9 @@ async def test_a_definition_that_comes_anew_is_not_emptied_for_the_one_before_it
     await customs.until("widgets.example.com", lambda reply: reply.code == 404)
     again = await customs.define()
     await asyncio.sleep(0.5)
-    found = (await api.get(path)).json
-    assert (found["metadata"]["uid"], "deletionTimestamp" in found["metadata"]) == (again["metadata"]["uid"], False)
-    assert customs.condition(found, "Terminating") == {}
+    body = (await api.get(path)).json
+    assert (body["metadata"]["uid"], "deletionTimestamp" in body["metadata"]) == (again["metadata"]["uid"], False)
+    assert customs.condition(body, "Terminating") == {}
 
 
 async def test_a_built_in_kind_answers_before_a_custom_one_of_its_name(api, definition, eventually):

@@ -30,10 +30,10 @@ async def test_finalizers_without_a_domain_are_warned_of_when_they_come(api, cus
     path = "including a path (/) "
     assert (made.code, told(made)) == (201, [warned("example.com", path), warned("foo")])
     assert told(await api.patch(f"{HERE}/a", {"spec": {"size": 2}})) == [], "they are there already"
-    found = (await api.get(f"{HERE}/a")).json
-    found["metadata"]["finalizers"].append("bar")
-    assert told(await api.put(f"{HERE}/a", found)) == [warned("bar")]
-    added = {"metadata": {"finalizers": [*found["metadata"]["finalizers"], "baz"]}}
+    body = (await api.get(f"{HERE}/a")).json
+    body["metadata"]["finalizers"].append("bar")
+    assert told(await api.put(f"{HERE}/a", body)) == [warned("bar")]
+    added = {"metadata": {"finalizers": [*body["metadata"]["finalizers"], "baz"]}}
     assert told(await api.patch(f"{HERE}/a", added)) == [warned("baz")]
 
 

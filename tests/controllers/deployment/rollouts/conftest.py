@@ -94,9 +94,9 @@ class Server:
 
     def own(self, kind: Any, key: str, patch: Any) -> Any:
         old = self.get(kind, key)
-        gone = {found["uid"] for found in patch["ownerReferences"] if "$patch" in found}
-        kept = [found for found in old["metadata"].get("ownerReferences", []) if found["uid"] not in gone]
-        added = [found for found in patch["ownerReferences"] if "$patch" not in found]
+        gone = {reference["uid"] for reference in patch["ownerReferences"] if "$patch" in reference}
+        kept = [reference for reference in old["metadata"].get("ownerReferences", []) if reference["uid"] not in gone]
+        added = [reference for reference in patch["ownerReferences"] if "$patch" not in reference]
         return self.store(kind, key, old | {"metadata": old["metadata"] | {"ownerReferences": kept + added}})
 
     def delete(self, kind: Any, key: str, uid: str = "") -> Any:
@@ -164,15 +164,15 @@ class Cluster:
         self.running = {
             spec.name: Running(spec, Expectations(self.caches)) for spec in (deployment.SPEC, replicaset.SPEC)
         }
-        for found in self.running.values():
-            self.caches.provide(found.spec)
+        for controller in self.running.values():
+            self.caches.provide(controller.spec)
         for kind in KINDS:
             self.caches.cache(kind).replace(self.server.objects[kind].values(), self.server.revision)
             self.server.unseen[kind].clear()
-        for found in self.running.values():
-            for watch in found.spec.watches:
+        for controller in self.running.values():
+            for watch in controller.spec.watches:
                 if watch.trigger is not None:
-                    self.caches.cache(watch.kind).listen(self._listener(found, watch.trigger))
+                    self.caches.cache(watch.kind).listen(self._listener(controller, watch.trigger))
         self.caches.cache(DEPLOYMENT).resync()
         self.caches.cache(REPLICA_SET).resync()
 

@@ -108,11 +108,11 @@ def harm(cluster, how, number):
 
 
 def wanted(cluster):
-    return {found["metadata"]["name"]: replicas_of(found) for found in cluster.sets}
+    return {replica_set["metadata"]["name"]: replicas_of(replica_set) for replica_set in cluster.sets}
 
 
 def one_set_for_each_template(cluster):
-    templates = [without_hash(found["spec"]["template"]) for found in cluster.sets]
+    templates = [without_hash(replica_set["spec"]["template"]) for replica_set in cluster.sets]
     return all(one not in templates[:number] for number, one in enumerate(templates))
 
 
@@ -147,8 +147,8 @@ class Watchman:
             assert after >= min(before, min_available(deployment))
 
     def check_revisions(self):
-        for found in self.cluster.sets:
-            name, number = found["metadata"]["uid"], int_annotation(found, REVISION)
+        for replica_set in self.cluster.sets:
+            name, number = replica_set["metadata"]["uid"], int_annotation(replica_set, REVISION)
             assert number is not None
             assert number >= self.revisions.get(name, 0)
             self.revisions[name] = number
@@ -179,7 +179,7 @@ def check_rest(cluster):
     assert sizes.pop("web:end") == replicas_of(deployment) == len(cluster.pods())
     assert not any(sizes.values())
     assert cluster.progress == "True/NewReplicaSetAvailable"
-    numbers = [int_annotation(found, REVISION) for found in cluster.sets]
+    numbers = [int_annotation(replica_set, REVISION) for replica_set in cluster.sets]
     assert len(set(numbers)) == len(numbers)
     assert int_annotation(deployment, REVISION) == max(number for number in numbers if number is not None)
     cluster.writes.clear()
@@ -276,13 +276,13 @@ reversals = st.one_of(
 
 def untold(request):
     """ReplicaSets do what they should, and what they tell of it is not heard."""
-    told = isinstance(request, Update) and request.kind is REPLICA_SET and request.subresource == "status"
-    return unavailable("later") if told else None
+    is_status_write = isinstance(request, Update) and request.kind is REPLICA_SET and request.subresource == "status"
+    return unavailable("later") if is_status_write else None
 
 
 def secure(cluster):
     """How many pods are ready and will stay, whatever the ReplicaSets do about the sizes that they have by now."""
-    sizes = [(found["metadata"]["name"], replicas_of(found)) for found in cluster.sets]
+    sizes = [(replica_set["metadata"]["name"], replicas_of(replica_set)) for replica_set in cluster.sets]
     return sum(min(size, sum(map(is_ready, cluster.pods(of=name)))) for name, size in sizes)
 
 

@@ -36,7 +36,7 @@ def test_d9_to_and_fro_takes_two_sets_and_five_revisions(make_cluster):
         cluster.settle()
         seen.append(int(cluster.deployment["metadata"]["annotations"][REVISION]))
     assert seen == [1, 2, 3, 4, 5]
-    assert [found["metadata"]["annotations"][HISTORY] for found in cluster.sets] == ["1,3", "2"]
+    assert [replica_set["metadata"]["annotations"][HISTORY] for replica_set in cluster.sets] == ["1,3", "2"]
 
 
 def test_d21_after_a_collision_the_set_gets_another_name(make_cluster):
@@ -48,8 +48,8 @@ def test_d21_after_a_collision_the_set_gets_another_name(make_cluster):
     cluster.server.create(REPLICA_SET, foreign | {"spec": mine["spec"] | {"replicas": 0}})
     cluster.settle()
     assert cluster.deployment["status"]["collisionCount"] == 1
-    assert [found["spec"]["replicas"] for found in cluster.sets] == [0, 3]
-    assert len({found["metadata"]["name"] for found in cluster.sets}) == 2
+    assert [replica_set["spec"]["replicas"] for replica_set in cluster.sets] == [0, 3]
+    assert len({replica_set["metadata"]["name"] for replica_set in cluster.sets}) == 2
 
 
 def test_d36_orphans_are_taken_in_by_a_deployment_of_the_same_template(make_cluster):
@@ -62,7 +62,7 @@ def test_d36_orphans_are_taken_in_by_a_deployment_of_the_same_template(make_clus
     cluster.settle()
     cluster.server.create(DEPLOYMENT, old | {"status": {}})
     cluster.settle()
-    assert [found["metadata"]["uid"] for found in cluster.sets] == [kept["metadata"]["uid"]]
+    assert [replica_set["metadata"]["uid"] for replica_set in cluster.sets] == [kept["metadata"]["uid"]]
     assert cluster.sets[0]["metadata"]["ownerReferences"][0]["uid"] == cluster.deployment["metadata"]["uid"]
     assert {pod["metadata"]["uid"] for pod in cluster.pods()} == pods
 
@@ -102,7 +102,7 @@ def test_d37_a_set_that_was_relabelled_is_replaced_and_taken_in_again(make_clust
     cluster.server.update(REPLICA_SET, let_go | {"metadata": let_go["metadata"] | {"labels": labels}})
     cluster.settle()
     assert cluster.server.get(REPLICA_SET, key)["metadata"]["ownerReferences"]
-    assert [found["spec"]["replicas"] for found in cluster.sets] == [3, 0]
+    assert [replica_set["spec"]["replicas"] for replica_set in cluster.sets] == [3, 0]
 
 
 def test_d46_a_restart_is_a_new_template_once_a_second(make_cluster):

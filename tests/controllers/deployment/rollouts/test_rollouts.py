@@ -105,7 +105,7 @@ def test_to_and_fro_takes_no_pod_for_one_that_its_set_has_just_deleted(make_clus
     heard("deployment", "replicaset")
     cluster.work()
     heard("replicaset", "deployment")
-    first, second = (found["metadata"]["name"] for found in cluster.sets)
+    first, second = (replica_set["metadata"]["name"] for replica_set in cluster.sets)
     while cluster.pods(of=first):
         heard("replicaset")
     assert cluster.sizes == {"web:1": 0, "web:2": 1}
@@ -188,7 +188,7 @@ def test_d23_a_set_that_was_refused_is_made_once_it_may_be(make_cluster, over):
 def test_d24_a_failure_of_the_set_is_the_deployment_s_until_it_is_over(make_cluster):
     def failing():
         conditions = cluster.deployment["status"]["conditions"]
-        return next((found["message"] for found in conditions if found["type"] == "ReplicaFailure"), None)
+        return next((condition["message"] for condition in conditions if condition["type"] == "ReplicaFailure"), None)
 
     cluster = make_cluster("web:1", replicas=3)
     error = forbidden("", "pods", name="web", why="exceeded quota: tiny")
@@ -288,7 +288,7 @@ def test_d33_pods_that_crash_after_completion_are_no_lack_of_progress(make_clust
     cluster.settle()
     cluster.sleep(5000)
     cluster.settle()
-    conditions = {found["type"]: found["status"] for found in cluster.deployment["status"]["conditions"]}
+    conditions = {condition["type"]: condition["status"] for condition in cluster.deployment["status"]["conditions"]}
     assert conditions["Available"] == "False"
     assert cluster.progress == "True/NewReplicaSetAvailable"
 

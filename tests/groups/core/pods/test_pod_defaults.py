@@ -105,13 +105,13 @@ def test_the_pull_policy_follows_the_tag(image: str, policy: str):
 )
 @pytest.mark.parametrize("probe", ["livenessProbe", "readinessProbe", "startupProbe"])
 def test_a_probe_gets_numbers_and_an_action(probe: str, given: Obj, expected: Obj):
-    found = container(**{probe: {key: dict(v) if isinstance(v, dict) else v for key, v in given.items()}})[probe]
-    assert found == {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3} | expected
+    obj = container(**{probe: {key: dict(v) if isinstance(v, dict) else v for key, v in given.items()}})[probe]
+    assert obj == {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3} | expected
 
 
 def test_hooks_over_http_get_path_and_scheme():
-    found = container(lifecycle={"preStop": {"httpGet": {"port": 1}}, "postStart": {"exec": {"command": ["x"]}}})
-    assert found["lifecycle"]["preStop"]["httpGet"] == {"port": 1, "path": "/", "scheme": "HTTP"}
+    obj = container(lifecycle={"preStop": {"httpGet": {"port": 1}}, "postStart": {"exec": {"command": ["x"]}}})
+    assert obj["lifecycle"]["preStop"]["httpGet"] == {"port": 1, "path": "/", "scheme": "HTTP"}
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_hooks_over_http_get_path_and_scheme():
     ],
 )
 def test_a_variable_from_a_field_names_its_version(source: Obj, expected: Obj):
-    found = container(env=[{"name": "A", "valueFrom": source}, {"name": "B"}])
-    assert found["env"] == [{"name": "A", "valueFrom": expected}, {"name": "B"}]
+    obj = container(env=[{"name": "A", "valueFrom": source}, {"name": "B"}])
+    assert obj["env"] == [{"name": "A", "valueFrom": expected}, {"name": "B"}]
 
 
 @pytest.mark.parametrize(
@@ -285,5 +285,5 @@ def needing(*, restart: str = "", **resources: Obj) -> Obj:
 def test_resources_of_the_whole_pod_follow_from_its_containers(
     resources: Obj, containers: list[Obj], init: list[Obj], expected: Obj
 ):
-    found = defaulted({"resources": dict(resources), "containers": containers, "initContainers": init})
-    assert found["spec"]["resources"] == expected
+    obj = defaulted({"resources": dict(resources), "containers": containers, "initContainers": init})
+    assert obj["spec"]["resources"] == expected

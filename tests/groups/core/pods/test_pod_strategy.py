@@ -80,8 +80,8 @@ MERGED = [expression("a", "In", "1"), expression("b", "NotIn", "2")]
     ],
 )
 def test_label_keys_of_affinities_become_the_pods_own_values(affinity: str, field: str, term: Obj):
-    found = created({"affinity": {affinity: {field: [term]}}}, labels={"a": "1", "b": "2"})
-    merged = found["spec"]["affinity"][affinity][field][0]
+    obj = created({"affinity": {affinity: {field: [term]}}}, labels={"a": "1", "b": "2"})
+    merged = obj["spec"]["affinity"][affinity][field][0]
     assert merged.get("podAffinityTerm", merged)["labelSelector"]["matchExpressions"] == MERGED
 
 
@@ -97,8 +97,8 @@ def test_label_keys_of_affinities_become_the_pods_own_values(affinity: str, fiel
     ],
 )
 def test_label_keys_of_spread_constraints_become_the_pods_own_values(constraint: Obj, selector: Obj | None):
-    found = created({"topologySpreadConstraints": [constraint]}, labels={"a": "1"})
-    assert found["spec"]["topologySpreadConstraints"][0].get("labelSelector") == selector
+    obj = created({"topologySpreadConstraints": [constraint]}, labels={"a": "1"})
+    assert obj["spec"]["topologySpreadConstraints"][0].get("labelSelector") == selector
 
 
 def test_a_status_update_forgets_neither_the_quality_nor_what_was_observed():
@@ -136,8 +136,8 @@ def changed(part: str, new: Obj, old: Obj) -> Obj:
 
 def test_ephemeral_containers_are_all_that_their_subresource_changes():
     old = {"containers": [{"name": "c"}]}
-    found = changed("ephemeralcontainers", {"ephemeralContainers": [{"name": "e"}], "nodeName": "n"}, old)
-    assert found == {
+    obj = changed("ephemeralcontainers", {"ephemeralContainers": [{"name": "e"}], "nodeName": "n"}, old)
+    assert obj == {
         "metadata": {"generation": 2},
         "spec": {"containers": [{"name": "c"}], "ephemeralContainers": [{"name": "e"}]},
         "status": {"a": 1},
@@ -174,9 +174,9 @@ PROFILE = "container.apparmor.security.beta.kubernetes.io/c"
     ],
 )
 def test_an_annotated_profile_becomes_a_field(annotation: str, profile: Obj | None):
-    found = created({"containers": [{"name": "c"}, {"name": "d"}]}, annotations={PROFILE: annotation})
+    obj = created({"containers": [{"name": "c"}, {"name": "d"}]}, annotations={PROFILE: annotation})
     expected = {"name": "c"} | ({"securityContext": {"appArmorProfile": profile}} if profile else {})
-    assert found["spec"]["containers"] == [expected, {"name": "d"}]
+    assert obj["spec"]["containers"] == [expected, {"name": "d"}]
 
 
 @pytest.mark.parametrize(

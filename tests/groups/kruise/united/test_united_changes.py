@@ -44,8 +44,8 @@ ZONE = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]
     ],
 )
 async def test_what_workloads_cannot_change_may_not_change(refused, old, new, path, told):
-    found = await refused(new, old)
-    assert [message for field, message in found if field == path and told in message], found
+    errors = await refused(new, old)
+    assert [message for field, message in errors if field == path and told in message], errors
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,8 @@ async def test_that_a_template_has_no_spec_is_left_to_the_schema(admitted, field
 async def test_what_no_schema_tells_of_is_refused_where_it_is_no_template(admitted, field, given):
     with pytest.raises(ApiError) as raised:
         await admitted(united(template={field: given}))
-    told = f"UnitedDeployment cannot be handled as a UnitedDeployment: spec.template.{field} is no template of it"
-    assert (raised.value.code, raised.value.message) == (400, told)
+    message = f"UnitedDeployment cannot be handled as a UnitedDeployment: spec.template.{field} is no template of it"
+    assert (raised.value.code, raised.value.message) == (400, message)
 
 
 @pytest.mark.parametrize("field", ALL)

@@ -93,8 +93,8 @@ NOT_LABEL = "invalid subset name a lowercase RFC 1123 label must consist of lowe
     ],
 )
 async def test_what_cannot_work_is_refused_with_its_field(refused, spec, path, told):
-    found = await refused(copy.deepcopy(spec))
-    assert [message for field, message in found if field == path and told in message], found
+    errors = await refused(copy.deepcopy(spec))
+    assert [message for field, message in errors if field == path and told in message], errors
 
 
 @pytest.mark.parametrize("field", ALL)
@@ -104,14 +104,14 @@ async def test_the_templates_labels_must_be_selected(admitted, refused, field):
         assert await admitted(spec)
         spec["selector"] = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}
     path = f"spec.template.{field}.metadata.labels"
-    told = 'Invalid value: {"app":"other"}: `selector` does not match template `labels`'
-    assert (path, told) in await refused(spec)
+    message = 'Invalid value: {"app":"other"}: `selector` does not match template `labels`'
+    assert (path, message) in await refused(spec)
 
 
 async def test_a_selector_that_cannot_be_read_is_told_of_once_more(refused):
     spec = united(selector={"matchExpressions": [{"key": "app", "operator": "Like", "values": ["x"]}]})
-    found = await refused(spec)
-    assert [field for field, _ in found] == ["spec.selector.matchExpressions[0].operator", "spec.selector"]
+    errors = await refused(spec)
+    assert [field for field, _ in errors] == ["spec.selector.matchExpressions[0].operator", "spec.selector"]
 
 
 SUBSETS = "spec.topology.subsets"
@@ -147,8 +147,8 @@ SUBSETS = "spec.topology.subsets"
     ],
 )
 async def test_numbers_of_subsets_that_do_not_fit_are_refused(refused, subsets, path, told):
-    found = await refused(united(*subsets))
-    assert [message for field, message in found if field == path and told in message], found
+    errors = await refused(united(*subsets))
+    assert [message for field, message in errors if field == path and told in message], errors
 
 
 @pytest.mark.parametrize(
