@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from controller_manager.controllers import namespace, podgc, rootca, serviceaccount, tainteviction
+from controller_manager.controllers import (
+    clusterroleaggregation,
+    namespace,
+    podgc,
+    rootca,
+    serviceaccount,
+    tainteviction,
+)
 from controller_manager.controllers.deployment import controller as deployment
 from controller_manager.controllers.disruption import controller as disruption
 from controller_manager.controllers.endpoints import controller as endpoints
@@ -29,6 +36,7 @@ _SPECS: tuple[Spec, ...] = (
     namespace.SPEC,
     serviceaccount.SPEC,
     rootca.SPEC,
+    clusterroleaggregation.SPEC,
     disruption.SPEC,
     podgc.SPEC,
     endpoints.SPEC,

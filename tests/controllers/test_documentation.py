@@ -1,20 +1,15 @@
-"""docs/controllers.md: its tables are what the code says, and its example works."""
+"""docs/controllers.md: its tables are what the code says."""
 
 import argparse
 import inspect
 import re
 import subprocess
 import sys
-import types
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from controller_manager.flags import parser
 from controller_manager.known_controllers import CONTROLLERS
 from controller_manager.reconcile.profile import PROFILES, Profile
-from mockube import Cluster
 
 GENERAL = (
     *("workqueue_", "rest_client_", "leader_election_"),
@@ -30,10 +25,6 @@ def table(heading: str) -> list[list[str]]:
     lines = re.findall(r"^\| (.*) \|$", section, re.MULTILINE)
     cells = [re.split(r" \| ?", line) for line in lines]
     return [row for row in cells[1:] if set("".join(row)) - {"-"}]
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 
 
 def test_every_controller_is_told_of_with_its_queue_and_its_flag() -> None:
@@ -88,31 +79,3 @@ def test_every_metric_of_a_controller_is_told_of_with_its_labels() -> None:
     }
     general = {name for name in told if name.startswith(GENERAL)}
     assert {name: labels for name, labels in told.items() if name not in general} == meters()
-
-
-@pytest.fixture
-def example(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The example's controller, as a module among the others."""
-    module = types.ModuleType("controller_manager.controllers.welcome")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    exec(blocks("python")[0], vars(module))
-    return module
-
-
-def test_the_test_of_the_example_passes(example, reconcile) -> None:
-    names = vars(example)
-    exec(blocks("python")[1], names)
-    (test,) = [value for name, value in names.items() if name.startswith("test_")]
-    test(reconcile)
-
-
-@pytest.mark.kubectl
-def test_the_example_works_on_a_cluster(example, monkeypatch, kubectl_path: str) -> None:
-    monkeypatch.setattr("controller_manager.config.CONTROLLERS", {"welcome": example.SPEC})
-    with Cluster(nodes=1) as cluster:
-        kubectl = [kubectl_path, "--kubeconfig", str(cluster.kubeconfig), "--namespace=default"]
-        watch = [*kubectl, "wait", "--for=create", "configmap/welcome", "--timeout=300s"]
-        subprocess.run(watch, check=True, capture_output=True)
-        told = subprocess.run([*kubectl, "get", "configmap", "welcome", "-o", "jsonpath={.data.text}"],
-                              check=True, capture_output=True, text=True).stdout  # fmt: skip
-    assert re.fullmatch(r"This is default, welcomed at \d+\.", told)

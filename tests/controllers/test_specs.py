@@ -12,6 +12,7 @@ SPECS = list(CONTROLLERS.values())
 KNOWN = {  # name: (component, queue if it is not the name)
     "advancedstatefulset": ("statefulset-controller", "statefulset-controller"),
     "cloneset": ("cloneset-controller", "cloneset-controller"),
+    "clusterrole-aggregation": ("", "ClusterRoleAggregator"),
     "deployment": ("deployment-controller", ""),
     "disruption": ("controllermanager", ""),
     "endpoint": ("endpoint-controller", ""),

@@ -11,7 +11,9 @@ from apiserver.groups.kind import BuiltinKind
 
 ROOT = Path(__file__).parents[2]
 GUIDES = {path.name: path.read_text() for path in sorted((ROOT / "docs").glob("adding-a-*.md"))}
-FILE = re.compile(r"`((?:apiserver|bench|controller_manager|docs|etcd|mockube|tests)/[\w./-]*|README\.md)`")
+FILE = re.compile(
+    r"`((?:apiserver|bench|controller_manager|docs|etcd|mockube|tests)/[\w./-]*|README\.md|CHANGELOG\.md)`"
+)
 MOST_LINES = 150
 
 
