@@ -288,7 +288,9 @@ def memory(bench: Bench) -> Iterator[Row]:
 
 def starts(bench: Bench) -> Iterator[Row]:
     """Seconds from the start until it is ready, beside those of importing aiohttp."""
-    imports, empty, full = [], [], []
+    imports: list[float] = []
+    empty: list[float] = []
+    full: list[float] = []
     for number in range(bench.effort.starts):
         bench.say(f"start {number + 1} of {bench.effort.starts}")
         imports.append(import_seconds())
@@ -407,7 +409,8 @@ def _deliveries(watchers: "subprocess.Popen[str]", began: float) -> float:
     told, _ = watchers.communicate(timeout=120)
     if watchers.returncode:
         raise RuntimeError("events are missing or out of order")
-    return WATCHERS * CREATES / (json.loads(told)["last"] - began)
+    last: float = json.loads(told)["last"]
+    return WATCHERS * CREATES / (last - began)
 
 
 def create(server: Server, letters: str, count: int, path: str = PODS) -> float:

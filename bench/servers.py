@@ -119,7 +119,7 @@ def etcd(directory: Path) -> Iterator[str]:
 def _answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=1) as answer:
-            return answer.status == 200
+            return bool(answer.status == 200)
     except OSError:
         return False
 

@@ -25,6 +25,7 @@ def core(api_client: client.ApiClient) -> client.CoreV1Api:
 async def refused(call: Awaitable[Any]) -> tuple[int, dict[str, Any]]:
     with pytest.raises(ApiException) as caught:
         await call
+    assert caught.value.body is not None
     status = json.loads(caught.value.body)
     assert (status["kind"], status["code"]) == ("Status", caught.value.status)
     return caught.value.status, status
@@ -69,7 +70,8 @@ async def test_lists_by_selectors_and_in_pages(core: client.CoreV1Api, namespace
         await core.create_namespaced_secret(namespace, {"metadata": {"name": f"s{number}", "labels": labels}})
     odd = await core.list_namespaced_secret(namespace, label_selector="odd=1", field_selector="type=Opaque")
     assert [each.metadata.name for each in odd.items] == ["s1", "s3"]
-    found, token = [], ""
+    found: list[str] = []
+    token: str | None = ""
     while token is not None:
         page = await core.list_namespaced_secret(namespace, limit=2, _continue=token or None)
         found += [each.metadata.name for each in page.items]

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 from patience import SECONDS
@@ -39,7 +40,7 @@ def created(call: Call) -> None:
     call.tell(line(CREATED))
 
 
-async def messages_of(cluster: Cluster) -> list[dict]:
+async def messages_of(cluster: Cluster) -> list[dict[str, Any]]:
     """All messages of a stream until it ends."""
     async with cluster.stream(WATCH, {}) as messages:
         return [message async for message in messages]

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ async def turn() -> None:
         await asyncio.sleep(0)
 
 
-async def waiting(shared, number: int = 1) -> list[asyncio.Task]:
+async def waiting(shared, number: int = 1) -> list[asyncio.Task[Any]]:
     tasks = [asyncio.create_task(shared.do()) for _ in range(number)]
     await turn()
     return tasks

@@ -21,7 +21,8 @@ async def compacted_by(store) -> int:
     """Let the compaction that is under way finish; says how far history is gone."""
     if task := getattr(store, "_compaction", None):
         await task
-    return store._engine.compacted
+    compacted: int = store._engine.compacted
+    return compacted
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What every backend does: the contract, one promise a test."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -394,9 +395,9 @@ async def test_reads_are_fresh_after_a_write(store, at):
 
 
 async def test_a_key_that_is_no_text_is_refused_and_harms_no_other(store, at):
-    odd, good = await asyncio.gather(
-        store.put(PODS + "\ud800", b""), store.put(PODS + "a/x", b""), return_exceptions=True
-    )
+    keys = ("\ud800", "a/x")
+    results: list[Any] = await asyncio.gather(*(store.put(PODS + key, b"") for key in keys), return_exceptions=True)
+    odd, good = results
     assert isinstance(odd, UnicodeEncodeError)
     assert good.mod_revision == store.revision == at + 1
 

@@ -181,14 +181,14 @@ async def test_a_file_and_its_log_belong_together(tmp_path, damage):
 
 
 async def test_an_interrupted_compaction_is_finished_at_the_next_start(tmp_path):
-    store = await open_store(f"sqlite://{tmp_path}")
+    store: Any = await open_store(f"sqlite://{tmp_path}")
     for n in range(5):
         await store.put(f"{POD}{n % 2}", b"%d" % n)
     await store.delete(f"{POD}0")
     store._log.delete_rows = lambda _revisions: None
     await store.compact(6)
     await store.close()
-    again = await open_store(f"sqlite://{tmp_path}")
+    again: Any = await open_store(f"sqlite://{tmp_path}")
     assert [kv.mod_revision for kv in again.range("").items] == [4]
     assert (again.revision, len(again._litter)) == (6, 5)
     await again.put(POD + "2", b"")

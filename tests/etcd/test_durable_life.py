@@ -3,7 +3,9 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gated_log import GatedLog, store_over
@@ -117,7 +119,7 @@ async def test_an_older_compaction_after_a_newer_one_changes_nothing(store, log,
     await store.compact(2)
     assert log.meta("compacted") == 5
     await store.close()
-    again = await open_store(f"sqlite://{tmp_path}/store.db")
+    again: Any = await open_store(f"sqlite://{tmp_path}/store.db")
     assert again._engine.compacted == 5
     assert again.count(POD) == 6
     await again.close()
@@ -179,7 +181,7 @@ async def test_what_was_there_at_the_opening_is_compacted_when_it_has_the_age(tm
     store = await open_store(f"sqlite://{tmp_path}", compact_age=300, clock=lambda: clock[0])
     await fill(store, 3)
     await store.close()
-    again = await open_store(f"sqlite://{tmp_path}", compact_age=300, clock=lambda: clock[0])
+    again: Any = await open_store(f"sqlite://{tmp_path}", compact_age=300, clock=lambda: clock[0])
     clock[0] += 300
     await again.put(POD + "x", b"")
     again._tick()
@@ -189,10 +191,14 @@ async def test_what_was_there_at_the_opening_is_compacted_when_it_has_the_age(tm
 
 
 async def test_compaction_by_age_goes_on_by_itself(tmp_path):
-    store = await open_store(f"sqlite://{tmp_path}", compact_age=0.001)
+    store: Any = await open_store(f"sqlite://{tmp_path}", compact_age=0.001)
+
+    def is_compacted(revision: int) -> bool:
+        return bool(store._engine.compacted == revision)
+
     for number in range(1, 4):
         await store.put(POD + "x", b"")
-        await until(lambda newest=number: store._engine.compacted == newest)
+        await until(partial(is_compacted, number))
     await store.close()
 
 
@@ -205,7 +211,7 @@ def writers() -> list[threading.Thread]:
 
 async def test_a_closed_store_has_no_thread_no_timer_and_no_compaction(tmp_path):
     before = len(writers())
-    store = await open_store(f"sqlite://{tmp_path}")
+    store: Any = await open_store(f"sqlite://{tmp_path}")
     await store.put(POD + "x", b"")
     assert len(writers()) == before + 1
     await store.close()
@@ -232,6 +238,7 @@ async def test_versions_that_are_read_at_the_opening_have_one_number_for_both_of
     await store.close()
     again = await open_store(f"sqlite://{tmp_path}")
     newest = again.get(f"{POD}0299")
+    assert newest is not None
     assert newest.create_revision == 300
     assert newest.create_revision is newest.mod_revision
     await again.close()

@@ -1,6 +1,8 @@
 """The engine by itself: transactions of several keys, which only a cluster makes, and what its log remembers."""
 
+from functools import partial
 from itertools import groupby, pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -134,9 +136,9 @@ def test_what_a_compaction_drops_of_the_log_is_what_has_its_revision_or_an_older
 
 def test_who_is_parked_is_woken_once_and_only_where_something_happens():
     engine = engine_of([1])
-    woken = []
+    woken: list[Any] = []
     for home in ("", PODS, "/registry/nodes/"):
-        engine.directory_index(home).parked.add(lambda home=home: woken.append(home))
+        engine.directory_index(home).parked.add(partial(woken.append, home))
     engine.apply(transaction(2, [PODS + "a", PODS + "b"], engine))
     engine.apply(transaction(3, [PODS + "c"], engine))
     assert sorted(woken) == ["", PODS]
@@ -147,9 +149,9 @@ def test_who_is_parked_is_woken_once_and_only_where_something_happens():
 def test_who_forgets_all_history_tells_every_watcher_also_of_quiet_directories():
     engine = engine_of([1, 2])
     cursors = [engine.watch(prefix, 2) for prefix in ("", PODS, "/registry/nodes/", "/registry/none/")]
-    woken = []
+    woken: list[Any] = []
     for cursor in cursors:
-        cursor.index.parked.add(lambda cursor=cursor: woken.append(cursor))
+        cursor.index.parked.add(partial(woken.append, cursor))
     engine.advance(9)
     engine.forget_history()
     assert len(engine.log) == 0

@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from gateway_steps import PODS, b64
@@ -10,7 +11,7 @@ from etcd.access import ClusterConfig, KeyPrefix
 from etcd.store import Conflict
 
 
-def put(key: str | bytes, value: str | bytes = "") -> dict:
+def put(key: str | bytes, value: str | bytes = "") -> dict[str, Any]:
     return {"request_put": {"key": b64(key), "value": b64(value)}}
 
 

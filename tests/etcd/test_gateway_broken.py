@@ -1,6 +1,7 @@
 """The store over etcd, while connections break and etcd is away or slow."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from gateway_steps import PODS, answer_within, b64, seen, until
@@ -133,7 +134,7 @@ async def test_closing_waits_for_writes_that_are_slow_and_not_for_those_that_are
     await until(lambda: other.count(PODS) == 2 + 4)
     async with asyncio.timeout(SECONDS):
         await store.close()
-    found = await asyncio.gather(*lost, return_exceptions=True)
+    found: list[Any] = await asyncio.gather(*lost, return_exceptions=True)
     assert [type(each) for each in found] == [Unreachable] * 4 + [Unavailable] * 5
     assert all(each.unknown for each in found[:4])
 
@@ -165,7 +166,7 @@ async def test_calls_that_wait_for_their_turn_are_not_timed_out_and_in_the_end_r
     store = await opened(proxy.url, access=access)
     proxy.delay = 0.2
     results = await asyncio.gather(*(store.put(f"{PODS}{n}", b"") for n in range(40)), return_exceptions=True)
-    refused = [each for each in results if isinstance(each, Exception)]
+    refused: list[Any] = [each for each in results if isinstance(each, Exception)]
     assert all("etcd is too slow: 4 calls are under way" in str(each) and not each.unknown for each in refused)
     assert 4 <= 40 - len(refused) < 40
     proxy.delay = 0

@@ -273,7 +273,8 @@ def granting(etcd: Etcd) -> None:
 
 
 def lease_of(call: Call) -> str | None:
-    return call.request["success"][0]["request_put"].get("lease")
+    lease: str | None = call.request["success"][0]["request_put"].get("lease")
+    return lease
 
 
 async def test_only_a_key_that_is_to_go_gets_a_lease(etcd, store):
@@ -457,7 +458,8 @@ async def test_writes_that_are_not_answered_are_waited_for_no_longer_than_that(e
     await etcd.called(TXN)
     await asyncio.wait_for(store.close(), SECONDS)
     assert store._under_way == set()
-    sent, *unsent = await asyncio.gather(*writing, return_exceptions=True)
+    results: list[Any] = await asyncio.gather(*writing, return_exceptions=True)
+    sent, *unsent = results
     assert (type(sent), sent.unknown) == (Unreachable, True)
     assert {type(each) for each in unsent} == {Unavailable}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from patience import bounded
@@ -118,7 +119,7 @@ async def test_a_full_disk_refuses_writes_while_reads_go_on(durable, tmp_path):
     before = await durable.put(POD + "x", b"1")
     fill_the_disk(durable)
     writes = [durable.put(f"{POD}{n}", b"2" * 100_000) for n in range(5)]
-    results = await asyncio.gather(*writes, return_exceptions=True)
+    results: list[Any] = await asyncio.gather(*writes, return_exceptions=True)
     assert {type(result) for result in results} == {Unavailable}
     assert "full" in results[0].reason
     assert str(tmp_path) in results[0].reason

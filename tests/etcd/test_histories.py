@@ -1,10 +1,12 @@
 """The checker of histories finds what cannot have been, each way in which a store could be wrong."""
 
+from typing import Any
+
 import etcd_histories
 import pytest
 
 
-def good() -> list[list]:
+def good() -> list[list[Any]]:
     """Two writers, a reader and a watch; nothing is wrong with it."""
     return [
         ["s", "watch", "/r/", 0],
@@ -43,7 +45,7 @@ def problems(lines, written=WRITTEN) -> str:
     return "\n".join(etcd_histories.problems(history, [etcd_histories.Written(*each) for each in written]))
 
 
-def changed(old: list, new: list | None) -> list[list]:
+def changed(old: list[Any], new: list[Any] | None) -> list[list[Any]]:
     """A good history but for one line."""
     lines = good()
     index = lines.index(old)

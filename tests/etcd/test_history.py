@@ -14,6 +14,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from etcd_histories import History, Written, problems
@@ -183,7 +184,7 @@ def recorded(folder: Path) -> History:
     return history
 
 
-def everything_written(member, begin: int, end: int) -> list:
+def everything_written(member, begin: int, end: int) -> list[Any]:
     """The history of the cluster as a client of its own watches it, from one revision to another."""
     request = {"create_request": {"key": "AA==", "range_end": "AA==", "start_revision": str(begin)}}
     asked = urllib.request.Request(f"{member.url}/v3/watch", json.dumps(request).encode())

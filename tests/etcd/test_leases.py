@@ -1,10 +1,11 @@
 """Leases that keys share: for how long one is given away, to how many, and what is asked of the cluster."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from etcd.cluster import Cluster
 from etcd.leases import LeaseManager
 from etcd.store import Unreachable
 
@@ -49,7 +50,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def leases(grants: Grants, clock: Clock) -> LeaseManager:
-    return LeaseManager(grants, clock)
+    return LeaseManager(cast("Cluster", grants), clock)
 
 
 @pytest.mark.parametrize(
@@ -106,14 +107,15 @@ async def test_a_length_of_time_that_comes_while_another_is_granted_waits_for_it
     first = asyncio.create_task(leases.lease_for(3600))
     await asyncio.sleep(0)
     second = asyncio.create_task(leases.lease_for(100))
-    assert await asyncio.gather(first, second) == ["lease-1", "lease-2"]
+    assert [await first, await second] == ["lease-1", "lease-2"]
     assert grants.seconds == [3661, 106]
 
 
 async def test_a_lease_that_is_granted_slowly_is_still_given_to_who_waits(leases, grants, clock):
     grants.takes = 5.0
     grants.clock = clock
-    assert await asyncio.gather(leases.lease_for(1), leases.lease_for(1)) == ["lease-1", "lease-1"]
+    given = await asyncio.gather(*(leases.lease_for(1) for _ in range(2)))
+    assert given == ["lease-1", "lease-1"]
     assert await leases.lease_for(1) == "lease-2"
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gated_log import GatedLog, store_over
@@ -28,7 +29,7 @@ async def store(log: GatedLog) -> AsyncIterator[DurableStore]:
         yield store
 
 
-async def begun(*writes) -> list[asyncio.Future]:
+async def begun(*writes) -> list[asyncio.Future[Any]]:
     """Writes that are under way: their batch is with the writer, or collects behind the one that is."""
     tasks = [asyncio.ensure_future(write) for write in writes]
     for _ in range(TURNS):
@@ -36,7 +37,7 @@ async def begun(*writes) -> list[asyncio.Future]:
     return tasks
 
 
-async def answers(tasks) -> list:
+async def answers(tasks) -> list[Any]:
     """What comes of writes, all of which have to be answered."""
     async with asyncio.timeout(SECONDS):
         return await asyncio.gather(*tasks, return_exceptions=True)
@@ -162,7 +163,9 @@ async def test_closing_waits_for_both_batches_and_the_writes_that_wait_for_them(
     assert [kv.mod_revision for kv in await answers(first + second)] == [1, 2]
     assert isinstance((await answers(loser))[0], Conflict)
     again = await open_store(f"sqlite://{tmp_path}/store.db")
-    assert again.get(POD + "x").value == b"2"
+    newest = again.get(POD + "x")
+    assert newest is not None
+    assert newest.value == b"2"
     await again.close()
 
 

@@ -205,7 +205,7 @@ class OverlappingMachine(RuleBasedStateMachine):
 
     async def check_copy(self, copy: Path, unanswered: Sequence[Row]) -> None:
         """What was visible is there, what was not answered is there as a whole or not at all, and nothing else is."""
-        store = await open_store(f"sqlite://{copy}", attach=attach, compact_age=1e9)
+        store: Any = await open_store(f"sqlite://{copy}", attach=attach, compact_age=1e9)
         begin = store._engine.compacted
         events = store.watch("", after=begin).next_nowait()
         found = [(event.revision, event.key, event.kv.value if event.kv else None) for event in events]
@@ -245,7 +245,8 @@ class OverlappingMachine(RuleBasedStateMachine):
 
     def observer_without_its_store(self) -> Sequence[Event]:
         """What became visible while the store was being closed, when its watchers answer no more."""
-        return self.observer._cursor.next_events()
+        events: Sequence[Event] = self.observer._cursor.next_events()
+        return events
 
     # -- watchers
 
@@ -324,7 +325,7 @@ class OverlappingMachine(RuleBasedStateMachine):
             assert write.begun < revision <= len(self.truth), "what is acknowledged is visible"
             event = self.truth[revision - 1]
             assert result == (event if write.value is None else event.kv)
-            assert write.value is None or event.kv.value == write.value
+            assert write.value is None or (event.kv is not None and event.kv.value == write.value)
             assert write.expect in {None, event.prev.mod_revision if event.prev else 0}
         elif isinstance(error, Conflict):
             possible = [self.version(write.key, at) for at in range(write.begun, len(self.truth) + 1)]

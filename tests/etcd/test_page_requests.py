@@ -1,11 +1,12 @@
 """Reading page by page, told by what is asked of a cluster: from which key on, how many keys, at which revision."""
 
 from base64 import b64decode, b64encode
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from etcd.access import KeyPrefix
+from etcd.cluster import Cluster
 from etcd.pages import MAX_PAGE_BYTES, RangeReader, range_responses
 from etcd.store import Compacted, KeyValue, Unreachable
 
@@ -51,7 +52,9 @@ def cluster() -> Keys:
 @pytest.fixture
 def pages(cluster: Keys) -> RangeReader:
     place = KeyPrefix("/registry/", "/here/")
-    return RangeReader(cluster, place, lambda key, told: KeyValue(key, b64decode(told["value"]), 1, 1, None))
+    return RangeReader(
+        cast("Cluster", cluster), place, lambda key, told: KeyValue(key, b64decode(told["value"]), 1, 1, None)
+    )
 
 
 def fill(cluster: Keys, number: int, value: str = "") -> None:
@@ -59,7 +62,10 @@ def fill(cluster: Keys, number: int, value: str = "") -> None:
 
 
 async def all_of(cluster: Keys, **options: int) -> list[str]:
-    told = [answer async for answer in range_responses(cluster, encoded(b"/here/"), encoded(b"/here0"), **options)]
+    told = [
+        answer
+        async for answer in range_responses(cast("Cluster", cluster), encoded(b"/here/"), encoded(b"/here0"), **options)
+    ]
     return [b64decode(kv["key"]).decode() for answer in told for kv in answer.get("kvs", ())]
 
 

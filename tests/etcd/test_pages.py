@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,8 @@ async def test_a_compaction_between_two_pages_begins_the_reading_anew(opened, ac
     other = await opened(etcd.url, access=access)
     for number in range(6):
         await other.put(f"{PODS}{number}", b"")
-    pages, real = [], asyncio.sleep
+    pages: list[Any] = []
+    real = asyncio.sleep
 
     async def compacting(seconds):
         if seconds == 0 and not pages:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from power_cut import PowerCut
@@ -81,7 +82,7 @@ def write_files(folder: Path, files: dict[str, bytes]) -> None:
         (folder / name).write_bytes(content)
 
 
-async def put_together(store, size: int, value: bytes) -> list:
+async def put_together(store, size: int, value: bytes) -> list[Any]:
     writes = (store.put(f"{POD}{size}/{number}", value) for number in range(size))
     return await asyncio.gather(*writes, return_exceptions=True)
 
@@ -89,7 +90,7 @@ async def put_together(store, size: int, value: bytes) -> list:
 @pytest.mark.parametrize("share", SHARES)
 async def test_a_power_cut_takes_no_acknowledged_write(power, tmp_path, share):
     """Through commits of several sizes, checkpoints, and logs that begin again."""
-    store = await open_store(f"sqlite://{tmp_path}/data")
+    store: Any = await open_store(f"sqlite://{tmp_path}/data")
     store._log._execute("PRAGMA wal_autocheckpoint = 15")
     for round_number in range(3):
         for size in (1, 70):
@@ -164,7 +165,7 @@ def fill_the_log(log: SqliteLog, power: PowerCut) -> None:
 
 
 async def test_a_database_on_a_full_disk_is_closed_in_good_order_where_emptying_its_log_makes_room(power, tmp_path):
-    store = await open_store(f"sqlite://{tmp_path}/data")
+    store: Any = await open_store(f"sqlite://{tmp_path}/data")
     await put_together(store, 5, bytes(3000))
     fill_the_log(store._log, power)
     with pytest.raises(Unavailable, match="full"):

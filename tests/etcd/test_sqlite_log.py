@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def log(path: Path) -> Iterator[SqliteLog]:
     log.close()
 
 
-def rows(first: int, number: int) -> list:
+def rows(first: int, number: int) -> list[Any]:
     return [row(revision, f"/r/{revision}", revision, b"") for revision in range(first, first + number)]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def simple(events: Any, at: int) -> list[tuple[int, str, bytes | None]]:
 
 class StoreMachine(RuleBasedStateMachine):
     url = "memory://"
-    place = KeyPrefix
+    place: Callable[[], KeyPrefix] = KeyPrefix
     history_survives = True
     """Whether what was before a restart can be read and watched after it."""
 

@@ -4,12 +4,13 @@ import asyncio
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from watched_cluster import LONG, PODS, Watched, attach, comes_to, deleted, told
 
 from etcd.access import KeyPrefix
+from etcd.cluster import Cluster
 from etcd.mvcc import Engine
 from etcd.store import UNFINISHED, Compacted, Damaged, Unavailable, Unreachable
 from etcd.watch_cache import WatchCache
@@ -25,7 +26,7 @@ def cluster() -> Watched:
 @pytest.fixture
 async def feed(cluster: Watched) -> AsyncIterator[WatchCache]:
     engine = Engine()
-    following = WatchCache(cluster, KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
+    following = WatchCache(cast("Cluster", cluster), KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
     yield following
     await following.stop()
 
@@ -201,7 +202,7 @@ async def test_a_feed_that_stops_has_closed_its_stream_and_has_no_task_left(clus
 async def test_a_feed_that_could_not_start_is_stopped_like_any_other(cluster):
     cluster.refusal = Unreachable("nobody answers")
     engine = Engine()
-    feed = WatchCache(cluster, KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
+    feed = WatchCache(cast("Cluster", cluster), KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
     with pytest.raises(Unreachable, match="nobody answers"):
         await feed.start()
     assert cluster.requests == [{"key": "AA==", "limit": 1, "keys_only": True}], "pages of any size were asked for"

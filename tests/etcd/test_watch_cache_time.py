@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import cast
 
 import pytest
 from watched_cluster import PODS, Watched, attach, comes_to, told
 
 from etcd.access import KeyPrefix
+from etcd.cluster import Cluster
 from etcd.mvcc import Engine
 from etcd.store import Event, Unreachable
 from etcd.watch_cache import WatchCache
@@ -60,7 +62,7 @@ async def applied(monkeypatch: pytest.MonkeyPatch) -> Applied:
 
 @pytest.fixture
 async def feed(cluster: Watched, applied: Applied) -> AsyncIterator[WatchCache]:
-    following = WatchCache(cluster, KeyPrefix("/registry/", "/here/"), attach, applied.engine, applied)
+    following = WatchCache(cast("Cluster", cluster), KeyPrefix("/registry/", "/here/"), attach, applied.engine, applied)
     yield following
     await following.stop()
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from patience import SECONDS, bounded
@@ -21,11 +23,12 @@ async def test_work_is_done_in_order_in_one_named_thread_and_reported_in_the_loo
     worker = Worker("writer")
     threads: list[tuple[int, threading.Thread]] = []
     reports: list[tuple[int, threading.Thread]] = []
+
+    def note(notes: list[tuple[int, threading.Thread]], number: int, *_: object) -> None:
+        notes.append((number, threading.current_thread()))
+
     for number in range(5):
-        worker.submit(
-            lambda number=number: threads.append((number, threading.current_thread())),
-            lambda _error, number=number: reports.append((number, threading.current_thread())),
-        )
+        worker.submit(partial(note, threads, number), partial(note, reports, number))
     assert await call(worker, lambda: None) is None
     worker.stop()
     assert [number for number, _ in threads] == [number for number, _ in reports] == [0, 1, 2, 3, 4]
@@ -46,11 +49,19 @@ async def test_what_fails_is_reported_and_the_next_is_done():
     worker.stop()
 
 
+def waiting_for(gate: threading.Event) -> Callable[[], None]:
+    def wait() -> None:
+        gate.wait(SECONDS)
+
+    return wait
+
+
 @bounded
 async def test_what_was_submitted_is_done_before_a_worker_stops():
     worker = Worker("writer")
-    gate, done = threading.Event(), []
-    worker.submit(lambda: gate.wait(SECONDS) and None, lambda _: done.append("reported"))
+    gate = threading.Event()
+    done: list[str] = []
+    worker.submit(waiting_for(gate), lambda _: done.append("reported"))
     worker.submit(lambda: done.append("done"), lambda _: done.append("reported"))
     gate.set()
     worker.stop()
@@ -66,7 +77,7 @@ def test_a_worker_whose_loop_is_closed_ends_without_a_word(monkeypatch: pytest.M
 
     async def begin() -> Worker:
         worker = Worker("writer")
-        worker.submit(lambda: gate.wait(SECONDS) and None, lambda _: None)
+        worker.submit(waiting_for(gate), lambda _: None)
         return worker
 
     worker = asyncio.run(begin())
