@@ -52,9 +52,9 @@ def _watches(bench: Bench, over: Server, embedded: Server) -> Row:
         for server, into in zip((over, embedded), rates, strict=True):
             into.append(_watched(server, _namespace(server, f"watch{number}"), f"w{number:02}"))
     ratios = [a / b for a, b in zip(*rates, strict=True)]
-    ours, beside = (f"{statistics.median(each):,.0f} /s" for each in rates)
+    rate, rate_beside = (f"{statistics.median(each):,.0f} /s" for each in rates)
     return Row(
-        f"etcd: {WATCHERS} watchers, {CREATES:,} creates (embedded)", ours, beside, statistics.median(ratios), 0.9,
+        f"etcd: {WATCHERS} watchers, {CREATES:,} creates (embedded)", rate, rate_beside, statistics.median(ratios), 0.9,
         samples={"ours per second": rates[0], "beside per second": rates[1], "ratio": ratios},
     )  # fmt: skip
 
@@ -91,9 +91,9 @@ def _two(bench: Bench) -> Iterator[Row]:
                     [wrk.run(server.url, server.token, load, seconds=bench.effort.seconds).rate for _ in rounds]
                 )
     ratios = [a / b for a, b in zip(*rates, strict=True)]
-    ours, beside = (f"{statistics.median(each):,.0f} /s" for each in rates)
+    rate, rate_beside = (f"{statistics.median(each):,.0f} /s" for each in rates)
     yield Row(
-        "etcd: GET at two servers (at one)", ours, beside, statistics.median(ratios), 1.5,
+        "etcd: GET at two servers (at one)", rate, rate_beside, statistics.median(ratios), 1.5,
         samples={"two per second": rates[0], "one per second": rates[1], "ratio": ratios},
     )  # fmt: skip
 

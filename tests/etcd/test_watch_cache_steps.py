@@ -152,7 +152,7 @@ async def test_what_fails_is_trouble_and_the_watch_begins_again(cluster, feed, c
 
 async def test_who_waits_is_woken_at_a_revision_and_not_before(cluster, feed):
     await feed.start()
-    waiting = [asyncio.create_task(feed.until(revision)) for revision in (8, 6, 7, 6)]
+    waiting = [asyncio.create_task(feed.wait_for(revision)) for revision in (8, 6, 7, 6)]
     cluster.tell({"kv": told("c", b"", 6, 6)}, {"kv": told("c", b"", 6, 7)})
     await comes_to(feed, 7)
     await asyncio.sleep(0)
@@ -212,7 +212,7 @@ async def test_a_feed_that_could_not_start_is_stopped_like_any_other(cluster):
 async def test_nobody_waits_for_a_revision_that_is_there(feed):
     await feed.start()
     for revision in (0, 4, 5):
-        waiting = feed.until(revision)
+        waiting = feed.wait_for(revision)
         with pytest.raises(StopIteration):
             waiting.send(None)
 
