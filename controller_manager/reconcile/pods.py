@@ -48,21 +48,12 @@ def ready_since(pod: Obj) -> float | None:
     return seconds(since) if since else 0.0
 
 
-def is_available(pod: Obj, now: float, *, minimum: int = 0, strict: bool = False) -> bool:
-    """Return whether the pod has been ready for minReadySeconds (podutil.IsPodAvailable).
-
-    Args:
-        pod: the pod.
-        now: the time.
-        minimum: minReadySeconds.
-        strict: a pod is available only after the last of those seconds, not with it (Profile.strict_ready_time).
-    """
+def is_available(pod: Obj, now: float, *, minimum: int = 0) -> bool:
+    """Return whether the pod has been ready for minReadySeconds, `minimum` (podutil.IsPodAvailable)."""
     if not minimum:
         return is_ready(pod)
     since = ready_since(pod)
-    if not since:
-        return False
-    return since + minimum < now if strict else since + minimum <= now
+    return bool(since and since + minimum <= now)
 
 
 def available_in(pod: Obj, now: float, *, minimum: int) -> float | None:

@@ -19,9 +19,6 @@ class Profile:
         ordinals: StatefulSets use ordinals.start and label pods with their index (1.27 and newer).
         retention: StatefulSets use persistentVolumeClaimRetentionPolicy (1.27 and newer).
         min_ready_stateful: StatefulSets use minReadySeconds (1.25 and newer).
-        bounded_history: the revision-history annotation drops its oldest entries beyond 2000 characters.
-        rate_limiter_use: there are gauges of the client's rate limiter, which were never set (1.20).
-        strict_ready_time: a pod is available only strictly after its minimum time (1.20).
     """
 
     scale_from: bool = True
@@ -35,9 +32,6 @@ class Profile:
     ordinals: bool = True
     retention: bool = True
     min_ready_stateful: bool = True
-    bounded_history: bool = True
-    rate_limiter_use: bool = False
-    strict_ready_time: bool = False
 
 
 NEWEST = Profile()
@@ -54,9 +48,6 @@ PROFILES = {
         ordinals=False,
         retention=False,
         min_ready_stateful=False,
-        bounded_history=False,
-        rate_limiter_use=True,
-        strict_ready_time=True,
     ),
     "1.30": Profile(scale_from_to=False, terminating_replicas=False, max_unavailable=False),
     "1.35": NEWEST,

@@ -45,7 +45,7 @@ class Failure:
     message: str
 
 
-def count(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None, strict: bool = False) -> Counts:
+def count(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None) -> Counts:
     """Count pods (replica_set_utils.go calculateStatus).
 
     Args:
@@ -53,14 +53,13 @@ def count(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None
         pods: its active pods.
         now: the time.
         terminating: how many other pods are terminating.
-        strict: as in `is_available`.
     """
     minimum, labels = spec.get("minReadySeconds") or 0, labels_of(spec["template"]).items()
     labeled = sum(labels <= labels_of(pod).items() for pod in pods)
     ready = [pod for pod in pods if is_ready(pod)]
     if not minimum:
         return Counts(len(pods), labeled, len(ready), len(ready), terminating)
-    available = sum(is_available(pod, now, minimum=minimum, strict=strict) for pod in ready)
+    available = sum(is_available(pod, now, minimum=minimum) for pod in ready)
     wait = soonest_available(ready, now, minimum=minimum) or float(minimum) if available < len(ready) else None
     return Counts(len(pods), labeled, len(ready), available, terminating, wait)
 

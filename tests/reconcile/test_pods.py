@@ -51,22 +51,21 @@ def test_a_pod_is_active_until_it_ends_or_is_deleted_and_ready_by_its_condition(
 
 
 @pytest.mark.parametrize(
-    ("ready", "minimum", "available", "strictly", "rest"),
+    ("ready", "minimum", "available", "rest"),
     [
-        (None, 0, False, False, None),
-        (10, 0, True, True, None),
-        (10, 5, True, True, None),
-        (10, 10, True, False, None),
-        (10, 11, False, False, 1.0),
-        (0, 0, True, True, None),
-        (0, 5, False, False, None),
-        (None, 5, False, False, None),
+        (None, 0, False, None),
+        (10, 0, True, None),
+        (10, 5, True, None),
+        (10, 10, True, None),
+        (10, 11, False, 1.0),
+        (0, 0, True, None),
+        (0, 5, False, None),
+        (None, 5, False, None),
     ],
 )
-def test_a_pod_is_available_when_it_has_been_ready_for_the_minimum_time(ready, minimum, available, strictly, rest):
+def test_a_pod_is_available_when_it_has_been_ready_for_the_minimum_time(ready, minimum, available, rest):
     pod = a_pod(ready=ready)
     assert pods.is_available(pod, NOW, minimum=minimum) is available
-    assert pods.is_available(pod, NOW, minimum=minimum, strict=True) is strictly
     assert pods.available_in(pod, NOW, minimum=minimum) == rest
 
 

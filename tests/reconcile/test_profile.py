@@ -18,9 +18,6 @@ SWITCHES = {  # 1.20, 1.30, 1.35
     "ordinals": (False, True, True),
     "retention": (False, True, True),
     "min_ready_stateful": (False, True, True),
-    "bounded_history": (False, True, True),
-    "rate_limiter_use": (True, False, False),
-    "strict_ready_time": (True, False, False),
 }
 
 

@@ -39,7 +39,6 @@ from controller_manager.reconcile.controller_ref import Parent, claim, controlle
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.profile import Profile
-from controller_manager.reconcile.rate_limiter_metrics import rate_limiter_use
 from controller_manager.reconcile.selectors import lenient_selector
 
 
@@ -177,5 +176,4 @@ SPEC = Spec(
     watches=(Watch(DEPLOYMENT, enqueue_self), Watch(REPLICA_SET, replica_set_changed), Watch(POD, pod_changed)),
     observe=observe,
     reconcile=reconcile,
-    gauges=(rate_limiter_use("deployment_controller"),),
 )

@@ -76,7 +76,7 @@ def size_annotations(deployment: Obj) -> dict[str, str]:
     }
 
 
-def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bool) -> dict[str, str]:
+def annotations_for_new(deployment: Obj, new: Obj, revision: int) -> dict[str, str]:
     """Return the annotations that the new ReplicaSet should have (SetNewReplicaSetAnnotations).
 
     Its revision never decreases. A former revision is added to the history: the template has been used again.
@@ -85,7 +85,6 @@ def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bo
         deployment: the Deployment whose annotations are copied.
         new: the ReplicaSet as it is now.
         revision: the revision that it gets if its own is lower.
-        bounded: True if the history drops its oldest entries when it gets long (Profile.bounded_history).
     """
     own = annotations_of(new)
     copied = own | {key: value for key, value in annotations_of(deployment).items() if key not in _ANNOTATIONS_TO_SKIP}
@@ -96,17 +95,18 @@ def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bo
     if (number or 0) >= revision:
         return copied
     if before:
-        copied[REVISION_HISTORY_ANNOTATION] = _with_entry(
-            own.get(REVISION_HISTORY_ANNOTATION, ""), before, bounded=bounded
-        )
+        copied[REVISION_HISTORY_ANNOTATION] = _with_entry(own.get(REVISION_HISTORY_ANNOTATION, ""), before)
     return copied | {REVISION_ANNOTATION: str(revision)}
 
 
-def _with_entry(history: str, entry: str, *, bounded: bool) -> str:
-    """Return the history with one more entry, or unchanged if that entry alone is too long."""
-    entries = [*history.split(","), entry] if history else [entry]
-    if not bounded or not history:
-        return ",".join(entries)
+def _with_entry(history: str, entry: str) -> str:
+    """Return the history with one more entry and without its oldest ones if it gets long.
+
+    It stays unchanged if the entry alone is too long.
+    """
+    if not history:
+        return entry
+    entries = [*history.split(","), entry]
     length = len(history) + 1 + len(entry)
     while length > _MAX_HISTORY_LENGTH and len(entries) > 1:
         length -= len(entries.pop(0)) + 1

@@ -39,7 +39,7 @@ def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj, *, empty
     }
     if ready := spec.get("minReadySeconds"):
         replica_set["spec"]["minReadySeconds"] = ready
-    annotations = annotations_for_new(deployment, replica_set, next_revision(sets.old), bounded=True)
+    annotations = annotations_for_new(deployment, replica_set, next_revision(sets.old))
     replica_set["metadata"]["annotations"] = annotations | size_annotations(deployment)
     return replica_set
 

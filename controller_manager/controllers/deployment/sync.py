@@ -84,8 +84,7 @@ def update_revision(context: SyncContext) -> Plan:
     if (new := context.sets.new) is None:
         return
     revision = history.next_revision(context.sets.old)
-    bounded = context.profile.bounded_history
-    annotations = history.annotations_for_new(context.deployment, new, revision, bounded=bounded)
+    annotations = history.annotations_for_new(context.deployment, new, revision)
     ready = context.deployment["spec"].get("minReadySeconds", 0)
     spec = new["spec"]
     if ready != spec.get("minReadySeconds", 0):

@@ -37,7 +37,6 @@ from controller_manager.reconcile.metric_defs import Measure, Meter, exponential
 from controller_manager.reconcile.pod_triggers import pod_changed
 from controller_manager.reconcile.pods import in_deletion_order, is_active, is_terminal, pod_from_template
 from controller_manager.reconcile.profile import Profile
-from controller_manager.reconcile.rate_limiter_metrics import rate_limiter_use
 from controller_manager.reconcile.replicas import FAILURE, Counts, Failure, count, replicas_of, status_of
 from controller_manager.reconcile.retry_on_conflict import update
 
@@ -63,7 +62,6 @@ class OwnerKind:
         name: the controller's name.
         source: the source of its events.
         flag, queue: as in Spec.
-        owner: the prefix of the names of its metrics.
         counts_terminating: True if its status has terminatingReplicas.
     """
 
@@ -72,7 +70,6 @@ class OwnerKind:
     name: str
     source: str
     flag: str
-    owner: str
     queue: str
     counts_terminating: bool
 
@@ -166,9 +163,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
     if not is_deleting(owner):
         error = yield from _manage_pods(observed, pods, now)
     failure = _failure("FailedCreate" if len(pods) < replicas_of(owner) else "FailedDelete", error)
-    counts = count(
-        owner["spec"], pods, now, terminating=observed.terminating, strict=observed.profile.strict_ready_time
-    )
+    counts = count(owner["spec"], pods, now, terminating=observed.terminating)
     yield from _update_status(observed, counts, failure, now)
     if counts.wait is not None:
         yield RequeueAfter(counts.wait)
@@ -258,7 +253,6 @@ def controller_of_kind(row: OwnerKind) -> Spec:
         min_interval=MIN_INTERVAL,
         queue=row.queue,
         meters=(DELETION_AGE_RATIO,),
-        gauges=(rate_limiter_use(row.owner),),
     )
 
 
@@ -269,7 +263,6 @@ SPEC = controller_of_kind(
         name="replicaset",
         source="replicaset-controller",
         flag="replicaset",
-        owner="replicaset_controller",
         queue="replicaset",
         counts_terminating=True,
     )

@@ -18,7 +18,6 @@ SPEC = controller_of_kind(
         name="replicationcontroller",
         source="replication-controller",
         flag="rc",
-        owner="replication_controller",
         queue="replicationmanager",
         counts_terminating=False,
     )

@@ -103,12 +103,10 @@ class Health:
     Attributes:
         now: the time.
         minimum: spec.minReadySeconds.
-        strict: Profile.strict_ready_time.
     """
 
     now: float
     minimum: int = 0
-    strict: bool = False
 
     def ready(self, pod: Obj) -> bool:
         """Return whether the pod runs and is ready (isRunningAndReady)."""
@@ -116,7 +114,7 @@ class Health:
 
     def available(self, pod: Obj) -> bool:
         """Return whether the pod runs and has been ready for minReadySeconds (isRunningAndAvailable)."""
-        return self.ready(pod) and is_available(pod, self.now, minimum=self.minimum, strict=self.strict)
+        return self.ready(pod) and is_available(pod, self.now, minimum=self.minimum)
 
     def unavailable(self, replica: Replica) -> bool:
         """Return whether the replica is missing, terminating, or not available (isUnavailable)."""
@@ -130,4 +128,4 @@ class Health:
 def health_of(parent: Obj, now: float, profile: Profile) -> Health:
     """Return the health criteria for the pods of a StatefulSet."""
     minimum = parent["spec"].get("minReadySeconds") or 0 if profile.min_ready_stateful else 0
-    return Health(now, minimum, profile.strict_ready_time)
+    return Health(now, minimum)

@@ -75,7 +75,7 @@ def test_the_next_revision_is_one_more_than_the_highest(make_set, revisions, fol
     ],
 )
 def test_a_revision_grows_and_what_it_was_is_kept(make_deployment, own, revision, changed):
-    found = annotations_for_new(make_deployment(), {"metadata": {"annotations": own}}, revision, bounded=True)
+    found = annotations_for_new(make_deployment(), {"metadata": {"annotations": own}}, revision)
     assert found == changed
 
 
@@ -83,35 +83,34 @@ def test_annotations_are_copied_but_those_that_are_the_deployment_s_own(make_dep
     private = dict.fromkeys((REVISION, HISTORY, DESIRED, ROLLBACK_TO, LAST_APPLIED), "9")
     deployment = make_deployment(annotations=private | {"team": "red", "why": "new"})
     new = {"metadata": {"annotations": {REVISION: "2", "why": "old", "mine": "stays"}}}
-    found = annotations_for_new(deployment, new, 2, bounded=True)
+    found = annotations_for_new(deployment, new, 2)
     assert found == {REVISION: "2", "why": "new", "mine": "stays", "team": "red"}
 
 
 def test_nothing_is_copied_to_a_set_whose_revision_is_no_number(make_deployment):
     new = {"metadata": {"annotations": {REVISION: "odd"}}}
-    assert annotations_for_new(make_deployment(annotations={"team": "red"}), new, 2, bounded=True) == {REVISION: "odd"}
+    assert annotations_for_new(make_deployment(annotations={"team": "red"}), new, 2) == {REVISION: "odd"}
 
 
-@pytest.mark.parametrize("bounded", [True, False])
-def test_a_long_history_drops_its_oldest_entries(make_deployment, bounded):
+def test_a_long_history_drops_its_oldest_entries(make_deployment):
     long = ",".join(map(str, range(1000, 1400)))
     assert len(long) == 1999
     new = {"metadata": {"annotations": {REVISION: "1400", HISTORY: long}}}
-    found = annotations_for_new(make_deployment(), new, 1401, bounded=bounded)[HISTORY].split(",")
+    found = annotations_for_new(make_deployment(), new, 1401)[HISTORY].split(",")
     assert found[-1] == "1400"
-    assert found[0] == ("1001" if bounded else "1000")
+    assert found[0] == "1001"
 
 
 def test_the_newest_entry_is_kept_alone_where_there_is_room_for_no_other(make_deployment):
     new = {"metadata": {"annotations": {REVISION: "12345", HISTORY: "0" * 1995}}}
-    assert annotations_for_new(make_deployment(), new, 12346, bounded=True)[HISTORY] == "12345"
+    assert annotations_for_new(make_deployment(), new, 12346)[HISTORY] == "12345"
     fits = {"metadata": {"annotations": {REVISION: "12345", HISTORY: "0" * 1994}}}
-    assert annotations_for_new(make_deployment(), fits, 12346, bounded=True)[HISTORY] == "0" * 1994 + ",12345"
+    assert annotations_for_new(make_deployment(), fits, 12346)[HISTORY] == "0" * 1994 + ",12345"
 
 
 def test_an_entry_that_is_too_long_alone_is_not_kept(make_deployment):
     new = {"metadata": {"annotations": {REVISION: "0" * 2001, HISTORY: "1,2"}}}
-    assert annotations_for_new(make_deployment(), new, 3, bounded=True)[HISTORY] == "1,2"
+    assert annotations_for_new(make_deployment(), new, 3)[HISTORY] == "1,2"
 
 
 def test_the_deployment_has_the_revision_of_its_new_set(make_deployment, make_set):
