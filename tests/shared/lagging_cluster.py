@@ -130,6 +130,12 @@ class LaggingCluster:
         for kind in self.seen:
             self.deliver(kind)
 
+    def relist(self, kind: Kind) -> None:
+        """Lose the events of a kind that were not seen yet; after a broken watch, caches get a list of what is left."""
+        self.seen[kind] = len(self.server.log[kind])
+        objects = copy.deepcopy(list(self.server.objects[kind].values()))
+        self.world.cache(kind).replace(objects, self.server.revision)
+
     def catch_up(self, *, fresh: bool) -> None:
         """Let the caches see everything, or what the controller itself has written."""
         for kind in self.seen:

@@ -1,7 +1,5 @@
 """A cluster in memory: a server's store, caches that lag behind it, pods that tests bring to life, one controller."""
 
-import copy
-
 import pytest
 from fake_server import FakeServer
 from lagging_cluster import LaggingCluster, Ran
@@ -60,11 +58,6 @@ class Cluster(LaggingCluster):
     @refuse.setter
     def refuse(self, answer):
         self.server.refuse = answer
-
-    def relist(self, kind):
-        """Lose the events of a kind that were not seen yet; only what is left of them is."""
-        self.seen[kind] = len(self.log[kind])
-        self.world.cache(kind).replace(copy.deepcopy(list(self.objects[kind].values())), self.server.revision)
 
     def run(self, key="ns/web", *, fresh=True, actions: int | None = None) -> Ran:
         """Run a key as the manager would: once its own writes were seen; it may be killed after so many actions."""

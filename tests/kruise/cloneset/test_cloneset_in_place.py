@@ -2,39 +2,13 @@
 
 import orjson
 import pytest
+from in_place_pods import GATE, identity, lifecycle, state_of
 
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.contract import Update
 from controller_manager.reconcile.kinds import POD
 
-GATE = "InPlaceUpdateReady"
 STATE, GRACE = "apps.kruise.io/inplace-update-state", "apps.kruise.io/inplace-update-grace"
-
-
-@pytest.fixture
-def in_place(settled_cluster):
-    """in_place(policy=…, grace=…, rolling={…}, **spec): a set at rest that updates its pods in place."""
-
-    def make(*, policy="InPlaceIfPossible", grace=0, rolling=None, **spec):
-        strategy = {"podUpdatePolicy": policy} | (rolling or {})
-        if grace:
-            strategy["inPlaceUpdateStrategy"] = {"gracePeriodSeconds": grace}
-        return settled_cluster(rolling=strategy, **spec)
-
-    return make
-
-
-def identity(pod):
-    meta, status = pod["metadata"], pod["status"]
-    return meta["name"], meta["uid"], pod["spec"]["nodeName"], status["podIP"], status["startTime"]
-
-
-def state_of(pod, type_):
-    return next((each["status"] for each in pod["status"]["conditions"] if each["type"] == type_), None)
-
-
-def lifecycle(pod):
-    return pod["metadata"]["labels"]["lifecycle.apps.kruise.io/state"]
 
 
 def two_containers(template, *images, **more):

@@ -1,48 +1,14 @@
 """Properties of CloneSets over random histories: lagging caches, kills, slow nodes, and changes at any time."""
 
 import pytest
-from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
+from set_histories import NUMBERS, POLICIES, STEPS, relaxed, step
 
 from controller_manager.kruise.cloneset.spec import strategy_of
 from controller_manager.reconcile.contract import Create, Update
 from controller_manager.reconcile.kinds import CONTROLLER_REVISION, POD
 from controller_manager.reconcile.pods import is_active
-
-relaxed = settings(
-    max_examples=30,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-POLICIES = ["ReCreate", "InPlaceIfPossible", "InPlaceOnly"]
-NUMBERS = st.integers(0, 7)
-STEPS = st.one_of(
-    *[st.tuples(st.just("run"), st.none())] * 4,
-    *[st.tuples(st.just("serve"), st.none())] * 2,
-    *[st.tuples(st.just("work"), NUMBERS)] * 4,
-    *[st.tuples(st.just("deliver"), NUMBERS)] * 2,
-    st.tuples(st.just("kill"), NUMBERS),
-    st.tuples(st.just("tick"), NUMBERS),
-)
-
-
-def step(found, what, number):
-    """One step of a random history."""
-    match what:
-        case "run" | "serve" if found.queue:
-            found.run(fresh=what == "serve")
-        case "kill" if found.queue:
-            found.run(fresh=False, actions=number)
-            found.deliver_all()
-            found.queue = True
-        case "deliver":
-            kind = list(found.seen)[number % len(found.seen)]
-            found.deliver(kind, min(found.seen[kind] + 1, len(found.server.log[kind])))
-        case "tick":
-            found.tick(number)
-        case "work" if found.all_pods:
-            found.work(found.all_pods[number % len(found.all_pods)]["metadata"]["name"])
 
 
 class Numbers:

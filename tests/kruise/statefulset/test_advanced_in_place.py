@@ -1,43 +1,17 @@
 """Advanced StatefulSets that update pods as they are: the same pods, one container started again."""
 
 import pytest
+from in_place_pods import GATE, identity, lifecycle, state_of
 
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.contract import Update
 from controller_manager.reconcile.kinds import POD
 
-GATE = "InPlaceUpdateReady"
 IN_PLACE = {"podUpdatePolicy": "InPlaceIfPossible"}
-
-
-@pytest.fixture
-def in_place(settled_cluster):
-    """in_place(policy=…, grace=…, rolling={…}, **spec): a set at rest that updates its pods in place."""
-
-    def make(*, policy="InPlaceIfPossible", grace=0, rolling=None, **spec):
-        strategy = {"podUpdatePolicy": policy} | (rolling or {})
-        if grace:
-            strategy["inPlaceUpdateStrategy"] = {"gracePeriodSeconds": grace}
-        return settled_cluster(rolling=strategy, **spec)
-
-    return make
-
-
-def identity(pod):
-    meta, status = pod["metadata"], pod["status"]
-    return meta["name"], meta["uid"], pod["spec"]["nodeName"], status["podIP"], status["startTime"]
 
 
 def identities(found):
     return sorted(identity(pod) for pod in found.all(POD))
-
-
-def state_of(pod, type_):
-    return next((each["status"] for each in pod["status"]["conditions"] if each["type"] == type_), None)
-
-
-def lifecycle(pod):
-    return pod["metadata"]["labels"]["lifecycle.apps.kruise.io/state"]
 
 
 def events_of(runs):

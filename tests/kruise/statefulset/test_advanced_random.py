@@ -1,8 +1,9 @@
 """Properties of Advanced StatefulSets over random histories: lagging caches, kills, and changes at any time."""
 
 import pytest
-from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
+from set_histories import POLICIES, STEPS, relaxed, step
 
 from controller_manager.controllers.statefulset.ordinals import ordinal_of
 from controller_manager.kruise.statefulset.reserved_ordinals import usable_ordinals
@@ -11,22 +12,6 @@ from controller_manager.reconcile.kinds import ADVANCED_STATEFUL_SET, CONTROLLER
 from controller_manager.reconcile.pods import is_ready
 
 KEY = "ns/web"
-POLICIES = ["ReCreate", "InPlaceIfPossible", "InPlaceOnly"]
-relaxed = settings(
-    max_examples=30,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-NUMBERS = st.integers(0, 7)
-STEPS = st.one_of(
-    *[st.tuples(st.just("run"), st.none())] * 4,
-    *[st.tuples(st.just("serve"), st.none())] * 2,
-    *[st.tuples(st.just("work"), NUMBERS)] * 4,
-    *[st.tuples(st.just("deliver"), NUMBERS)] * 2,
-    st.tuples(st.just("kill"), NUMBERS),
-    st.tuples(st.just("tick"), NUMBERS),
-)
 
 
 class Watcher:
@@ -66,24 +51,6 @@ class Watcher:
         pod = pods[ordinal_of("web", request.key.partition("/")[2])]
         assert request.uid == pod["metadata"]["uid"]
         assert not pod["metadata"].get("deletionTimestamp")
-
-
-def step(found, what, number):
-    """One step of a random history."""
-    match what:
-        case "run" | "serve" if found.queue:
-            found.run(fresh=what == "serve")
-        case "kill" if found.queue:
-            found.run(fresh=False, actions=number)
-            found.deliver_all()
-            found.queue = True
-        case "deliver":
-            kind = list(found.seen)[number % len(found.seen)]
-            found.deliver(kind, min(found.seen[kind] + 1, len(found.server.log[kind])))
-        case "tick":
-            found.tick(number)
-        case "work" if pods := found.all(POD):
-            found.work(pods[number % len(pods)]["metadata"]["name"])
 
 
 def at_rest(found):
