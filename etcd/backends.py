@@ -53,9 +53,8 @@ async def _open_https(location: str, options: StoreOptions) -> Store:
 
 
 async def _open_cluster(urls: str, options: StoreOptions) -> Store:
-    from etcd.cluster_store import (
-        open_cluster_store,
-    )  # late: its client is slow to import, and other stores do not need it
+    # imported here: its client is slow to import, and other stores do not need it
+    from etcd.cluster_store import open_cluster_store
 
     return await open_cluster_store(replace(options.access, endpoints=endpoints_of(urls)), options)
 

@@ -56,14 +56,14 @@ class SigningKey:
 
     def sign(self, claims: Obj) -> str:
         """Return the token of these claims."""
-        import jwt  # noqa: PLC0415 - as above
+        import jwt  # noqa: PLC0415 - imports cryptography
 
         headers = {"kid": self.id, "typ": ""}  # kube-apiserver's tokens name no type either
         return jwt.encode(claims, self._private, self.algorithm, headers)
 
     def verify(self, token: str, issuer: str) -> Obj | None:
         """Return the claims of a token, None if this key has not signed it for the issuer. No times are checked."""
-        import jwt  # noqa: PLC0415 - as above
+        import jwt  # noqa: PLC0415 - imports cryptography
 
         times: Options = {"verify_exp": False, "verify_iat": False, "verify_nbf": False}
         options: Options = {**times, "verify_aud": False}
@@ -76,7 +76,7 @@ class SigningKey:
 
     def public(self) -> Obj:
         """Return the public half as a JSON web key (RFC 7517)."""
-        import jwt  # noqa: PLC0415 - as above
+        import jwt  # noqa: PLC0415 - imports cryptography
 
         key = jwt.get_algorithm_by_name(self.algorithm).to_jwk(self._public, as_dict=True)
         numbers = {name: value for name, value in key.items() if name != "key_ops"}  # "use" says it
