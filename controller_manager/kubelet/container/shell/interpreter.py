@@ -189,13 +189,10 @@ class Shell:
     def _while(self, command: While) -> Process:
         code = 0
         while (yield from self._condition(command.condition)) != command.until:
-            try:
-                code = yield from self.script(command.body)
-            except Continue as leap:
-                leap.pass_on()
-            except Break as leap:
-                leap.pass_on()
+            status = yield from self._round(command.body, code)
+            if status is None:
                 return 0
+            code = status
         return code
 
     def _for(self, command: For) -> Process:
@@ -205,13 +202,21 @@ class Shell:
         code = 0
         for value in values:
             self.state.variables[command.name] = value
-            try:
-                code = yield from self.script(command.body)
-            except Continue as leap:
-                leap.pass_on()
-            except Break as leap:
-                leap.pass_on()
+            status = yield from self._round(command.body, code)
+            if status is None:
                 return 0
+            code = status
+        return code
+
+    def _round(self, body: Script, code: int) -> Generator[Effect, Any, int | None]:
+        """Run a loop's body once; return its exit code, the given one if it continues, or None if it breaks."""
+        try:
+            return (yield from self.script(body))
+        except Continue as leap:
+            leap.pass_on()
+        except Break as leap:
+            leap.pass_on()
+            return None
         return code
 
     def _case(self, command: Case) -> Process:
