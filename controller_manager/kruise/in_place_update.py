@@ -9,7 +9,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from controller_manager.kruise.pod_lifecycle import next_lifecycle, state_marks
+from controller_manager.kruise.pod_lifecycle import next_lifecycle, state_metadata
 from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     WARNING,
@@ -25,7 +25,7 @@ from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.retry_on_conflict import update
 
 
-def begin(owner: Obj, pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> Plan:
+def begin_update(owner: Obj, pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> Plan:
     """Update a pod in place, or begin its grace period, and record an Event: the pod is made unready, then changed.
 
     (Update)
@@ -70,19 +70,19 @@ class UpdateContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
+class RefreshResult:
     """The result of a refresh.
 
     Attributes:
-        moved: True if the metadata of a pod was updated, so that no other update begins in this run.
+        changed: True if the metadata of a pod was updated, so that no other update begins in this run.
         wait: seconds until the first grace period is over, None if there is none.
     """
 
-    moved: bool = False
+    changed: bool = False
     wait: float | None = None
 
 
-def refresh(pods: Iterable[Obj], context: UpdateContext) -> Generator[Action, Any, Refreshed]:
+def refresh_pods(pods: Iterable[Obj], context: UpdateContext) -> Generator[Action, Any, RefreshResult]:
     """Go on with in-place updates: change pods after their grace, open gates, write lifecycle states (refreshPodState).
 
     Args:
@@ -96,10 +96,10 @@ def refresh(pods: Iterable[Obj], context: UpdateContext) -> Generator[Action, An
     for pod in pods:
         needs = due(pod, is_of=context.is_of, now=context.now)
         if needs.pod is not None:
-            yield from _change(pod, context)
+            yield from _finish_grace_period(pod, context)
         if needs.wait is not None:
             waits.append(needs.wait)
-        marks = _marks(pod, context)
+        marks = _metadata_changes(pod, context)
         if needs.opens:
             patches.append(Patch(POD, key_of(pod), opening(pod, context.now, marks), "status", STRATEGIC_PATCH))
         elif marks:
@@ -109,10 +109,10 @@ def refresh(pods: Iterable[Obj], context: UpdateContext) -> Generator[Action, An
     for answer in answers:
         if isinstance(answer, ApiError) and answer.code != 404:
             raise answer
-    return Refreshed(moved, min(waits, default=None))
+    return RefreshResult(moved, min(waits, default=None))
 
 
-def _change(pod: Obj, context: UpdateContext) -> Plan:
+def _finish_grace_period(pod: Obj, context: UpdateContext) -> Plan:
     """Change a pod whose grace period is over, based on its newest version (finishGracePeriod)."""
 
     def changed(current: Obj) -> Obj:
@@ -126,8 +126,8 @@ def _change(pod: Obj, context: UpdateContext) -> Plan:
             raise
 
 
-def _marks(pod: Obj, context: UpdateContext) -> Obj:
+def _metadata_changes(pod: Obj, context: UpdateContext) -> Obj:
     """Return the metadata of a pod that has to be written, empty if all of it is right."""
     labels, state = context.labels(pod), next_lifecycle(pod)
-    marks = state_marks(state, context.now) if state else {}
+    marks = state_metadata(state, context.now) if state else {}
     return marks | {"labels": {**labels, **marks.get("labels", {})}} if labels else marks

@@ -12,7 +12,7 @@ SPECIFIED_DELETE = "apps.kruise.io/specified-delete"
 """The label of a pod that is to be deleted, and replaced if that many pods are still asked for."""
 IN_PLACE, IN_PLACE_ONLY = "InPlaceIfPossible", "InPlaceOnly"
 """The values of podUpdatePolicy that update pods in place; the third one is ReCreate."""
-_TELLING = ("deletionTimestamp", "generation", "labels", "annotations", "ownerReferences")
+_RELEVANT_METADATA = ("deletionTimestamp", "generation", "labels", "annotations", "ownerReferences")
 
 
 STATE_LABEL = "lifecycle.apps.kruise.io/state"
@@ -25,7 +25,7 @@ def lifecycle_of(pod: Obj) -> str:
     return labels_of(pod).get(STATE_LABEL, "")
 
 
-def is_calm(pod: Obj) -> bool:
+def is_settled(pod: Obj) -> bool:
     """Return True if no update of the pod is under way; while one is, the pod does not count as available."""
     return lifecycle_of(pod) in ("", NORMAL)
 
@@ -36,22 +36,22 @@ def next_lifecycle(pod: Obj) -> str:
     return NORMAL if state == PREPARING_NORMAL or (state == UPDATING and is_updated(pod)) else ""
 
 
-def state_marks(state: str, now: float) -> Obj:
+def state_metadata(state: str, now: float) -> Obj:
     """Return the metadata that says that a pod is in a state since now (UpdatePodLifecycle)."""
     return {"labels": {STATE_LABEL: state}, "annotations": {TIME_ANNOTATION: stamp(now)}}
 
 
-def in_state(pod: Obj, state: str, now: float) -> Obj:
+def with_state(pod: Obj, state: str, now: float) -> Obj:
     """Return the pod in a state since now (SetPodLifecycle)."""
-    marks = state_marks(state, now)
+    marks = state_metadata(state, now)
     labels, annotations = labels_of(pod) | marks["labels"], annotations_of(pod) | marks["annotations"]
     return pod | {"metadata": pod["metadata"] | {"labels": labels, "annotations": annotations}}
 
 
-def matters(old: Obj, new: Obj) -> bool:
+def changes_sync(old: Obj, new: Obj) -> bool:
     """Return True if a change of a pod may change what is done about it, or how it is counted."""
     before, after = old["metadata"], new["metadata"]
-    if any(before.get(name) != after.get(name) for name in _TELLING):
+    if any(before.get(name) != after.get(name) for name in _RELEVANT_METADATA):
         return True
     if old["spec"].get("nodeName") != new["spec"].get("nodeName") or phase_of(old) != phase_of(new):
         return True

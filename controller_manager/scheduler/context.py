@@ -29,13 +29,13 @@ from controller_manager.scheduler.scheduling_queue import QueuedPod, SchedulingQ
 from controller_manager.scheduler.snapshot import Cluster
 from controller_manager.scheduler.status import TOPOLOGY_PLUGINS, VOLUME_PLUGINS
 from controller_manager.scheduler.topology import default_selector
-from controller_manager.scheduler.volume_binding import Storage
+from controller_manager.scheduler.volume_binding import StorageListers
 
-VIEW = "placement"
-FLUSH = "flush"
+SCHEDULER_VIEW = "placement"
+FLUSH_KEY = "flush"
 """The key that runs periodically, in case an event was missed."""
 
-OWNERS: Mapping[tuple[str, str], Kind] = {
+OWNER_KINDS: Mapping[tuple[str, str], Kind] = {
     (kind.api_version, kind.kind): kind for kind in (REPLICA_SET, STATEFUL_SET, REPLICATION_CONTROLLER)
 }
 
@@ -44,35 +44,35 @@ OWNERS: Mapping[tuple[str, str], Kind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Claiming:
+class WaitingPod:
     """A pod that has a node, and waits for its claims to be bound there.
 
     Attributes:
-        until: when it gives up.
+        deadline: when it gives up.
         claims: the keys of the claims, each with its resourceVersion before the scheduler wrote to it.
         volumes: the names of existing volumes that the claims get.
     """
 
-    waiting: QueuedPod
+    queued: QueuedPod
     node: str
-    until: float
+    deadline: float
     claims: Mapping[Key, str]
     volumes: Sequence[str]
 
 
 @dataclass(slots=True)
-class Placement:
+class SchedulerView:
     """The cluster, the queue, and the pods that wait for their claims.
 
     Attributes:
-        claiming: pods that have a node but not their claims, by key.
+        waiting_for_claims: pods that have a node but not their claims, by key.
         reserved: names of volumes that pods are about to get.
         alarm: when a run is due because a backoff ends.
     """
 
     cluster: Cluster = field(default_factory=Cluster)
     queue: SchedulingQueue = field(default_factory=SchedulingQueue)
-    claiming: dict[Key, Claiming] = field(default_factory=dict)
+    waiting_for_claims: dict[Key, WaitingPod] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
     alarm: float = 0.0
 
@@ -82,34 +82,34 @@ class Placement:
             case "Pod":
                 self.cluster.pod_changed(old, new)
             case "Node":
-                if _offer(old) != _offer(new):
+                if _scheduling_properties(old) != _scheduling_properties(new):
                     self.cluster.node_changed(name_of(new or old or {}), new)
             case "Namespace":
                 self.cluster.namespace_changed(name_of(new or old or {}), None if new is None else labels_of(new))
             case "Service" if _selector_of(old) != _selector_of(new):
-                self.cluster.outdate()
+                self.cluster.invalidate_selectors()
 
-    def begin_claiming(self, claiming: Claiming) -> None:
+    def begin_waiting(self, waiting_pod: WaitingPod) -> None:
         """Note that a pod waits for its claims."""
-        self.claiming[claiming.waiting.key] = claiming
-        self.reserved.update(claiming.volumes)
+        self.waiting_for_claims[waiting_pod.queued.key] = waiting_pod
+        self.reserved.update(waiting_pod.volumes)
 
-    def end_claiming(self, key: Key) -> Claiming | None:
+    def end_waiting(self, key: Key) -> WaitingPod | None:
         """Note that a pod no longer waits for its claims; return what it waited for, None if it did not wait."""
-        ended = self.claiming.pop(key, None)
+        ended = self.waiting_for_claims.pop(key, None)
         if ended is not None:
             self.reserved.difference_update(ended.volumes)
         return ended
 
-    def move(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> Sequence[Key]:
+    def retry_helped(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> Sequence[Key]:
         """Try the pods again that an event may help; return the keys that are to run."""
-        return self.queue.move(helps) if self.queue.has_parked else ()
+        return self.queue.move_helped(helps) if self.queue.has_unschedulable else ()
 
-    def freed(self, node: str) -> Sequence[Key]:
+    def retry_on_free_node(self, node: str) -> Sequence[Key]:
         """Try the pods again that more room on a node may help; return the keys that are to run."""
-        return self.move(partial(self._is_helped, node))
+        return self.retry_helped(partial(self._may_help, node))
 
-    def _is_helped(self, name: str, info: PodInfo, plugins: frozenset[str]) -> bool:
+    def _may_help(self, name: str, info: PodInfo, plugins: frozenset[str]) -> bool:
         """Return True if room on a node may help pods with this PodInfo: it suits them now, or affects other nodes."""
         node = self.cluster.nodes.get(name)
         feasible_nodes = self.cluster.known_feasible_nodes(info)
@@ -118,7 +118,7 @@ class Placement:
         return node is not None and node.exists and (bool(node.nominated) or feasible_nodes.status(node) is None)
 
 
-def _offer(node: Obj | None) -> Any:
+def _scheduling_properties(node: Obj | None) -> Any:
     """Return the fields of a node that matter to pods; a heartbeat changes none of them."""
     if node is None:
         return None
@@ -135,21 +135,21 @@ def _selector_of(service: Obj | None) -> Any:
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the keys to run: a pod that wants a node; if it came to a node or left one, pods that this may help."""
-    view: Placement = listers.view(VIEW)
+    view: SchedulerView = listers.view(SCHEDULER_VIEW)
     old, new = change.old, change.new
     meta = change.obj["metadata"]
     if new is not None and not new["spec"].get("nodeName"):
-        if wants_node(new, listers.settings.scheduler_name):
-            return _wanted(view, old, new)
+        if is_to_schedule(new, listers.settings.scheduler_name):
+            return _queue_pod(view, old, new)
         view.queue.remove(meta["uid"])
         return ()
     if meta["uid"] in view.queue and view.queue.remove(meta["uid"]) and new is None:
-        view.end_claiming(key_of(change.obj))
-        return view.move(lambda *_: True)  # it counted on some node
-    return _helped(view, old, new) if view.queue.has_parked else ()
+        view.end_waiting(key_of(change.obj))
+        return view.retry_helped(lambda *_: True)  # it counted on some node
+    return _retry_on_pod_change(view, old, new) if view.queue.has_unschedulable else ()
 
 
-def wants_node(pod: Obj, scheduler: str) -> bool:
+def is_to_schedule(pod: Obj, scheduler: str) -> bool:
     """Return True if the pod has no node and this scheduler is the one to find it one."""
     spec = pod["spec"]
     return (
@@ -160,7 +160,7 @@ def wants_node(pod: Obj, scheduler: str) -> bool:
     )
 
 
-def _wanted(view: Placement, old: Obj | None, new: Obj) -> Iterable[Key]:
+def _queue_pod(view: SchedulerView, old: Obj | None, new: Obj) -> Iterable[Key]:
     """Queue a pod without a node that came or changed; a change of its status alone does not matter."""
     uid, queue = new["metadata"]["uid"], view.queue
     if view.cluster.is_assumed(uid):
@@ -172,42 +172,42 @@ def _wanted(view: Placement, old: Obj | None, new: Obj) -> Iterable[Key]:
     return (key,)
 
 
-def _helped(view: Placement, old: Obj | None, new: Obj | None) -> Iterable[Key]:
+def _retry_on_pod_change(view: SchedulerView, old: Obj | None, new: Obj | None) -> Iterable[Key]:
     """Return the keys of the waiting pods that may find a node now that a pod on a node came, changed or went."""
     if new is None or (is_terminal(new) and not (old is not None and is_terminal(old))):
         name = ((new or old or {}).get("spec") or {}).get("nodeName")
-        return view.freed(name) if name else ()
+        return view.retry_on_free_node(name) if name else ()
     if old is None or not old["spec"].get("nodeName") or labels_of(old) != labels_of(new):
-        return view.move(lambda _, plugins: bool(plugins & TOPOLOGY_PLUGINS))
+        return view.retry_helped(lambda _, plugins: bool(plugins & TOPOLOGY_PLUGINS))
     if is_deleting(new) and not is_deleting(old):
-        return view.move(lambda _, plugins: bool(plugins & TOPOLOGY_PLUGINS))
+        return view.retry_helped(lambda _, plugins: bool(plugins & TOPOLOGY_PLUGINS))
     return ()
 
 
 def node_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the keys of the waiting pods to try again since a node came or has other labels, taints or resources."""
-    view: Placement = listers.view(VIEW)
-    if change.new is None or _offer(change.old) == _offer(change.new):
+    view: SchedulerView = listers.view(SCHEDULER_VIEW)
+    if change.new is None or _scheduling_properties(change.old) == _scheduling_properties(change.new):
         return ()
-    return view.move(lambda *_: True)
+    return view.retry_helped(lambda *_: True)
 
 
 def volume_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the keys of the waiting pods to try again since a volume or a class came or changed."""
-    view: Placement = listers.view(VIEW)
+    view: SchedulerView = listers.view(SCHEDULER_VIEW)
     if change.new is None or change.old is change.new:
         return ()
-    return view.move(lambda _, plugins: bool(plugins & VOLUME_PLUGINS))
+    return view.retry_helped(lambda _, plugins: bool(plugins & VOLUME_PLUGINS))
 
 
 def claim_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the keys of the pods that wait for a claim that came or changed, with a node or without."""
-    view: Placement = listers.view(VIEW)
+    view: SchedulerView = listers.view(SCHEDULER_VIEW)
     namespace, key = namespace_of(change.obj), key_of(change.obj)
-    ready = [pod for pod, claiming in view.claiming.items() if key in claiming.claims]
+    ready = [pod for pod, waiting_pod in view.waiting_for_claims.items() if key in waiting_pod.claims]
     if change.new is None or change.old is change.new:
         return ready
-    moved = view.move(lambda info, plugins: info.namespace == namespace and bool(plugins & VOLUME_PLUGINS))
+    moved = view.retry_helped(lambda info, plugins: info.namespace == namespace and bool(plugins & VOLUME_PLUGINS))
     return (*ready, *moved)
 
 
@@ -227,7 +227,7 @@ class Observed:
     """
 
     key: Key
-    view: Placement
+    view: SchedulerView
     context: SchedulingContext
     pod: Callable[[Key], Obj | None]
     claim: Callable[[Key], Obj | None]
@@ -236,21 +236,21 @@ class Observed:
 
 def observe(listers: Listers, key: Key) -> Observed | None:
     """Return what the scheduler needs to decide, None if there is nothing to do."""
-    view: Placement = listers.view(VIEW)
-    if not view.queue.has_any and key not in view.claiming and key != FLUSH:
+    view: SchedulerView = listers.view(SCHEDULER_VIEW)
+    if not view.queue.has_any and key not in view.waiting_for_claims and key != FLUSH_KEY:
         return None
-    context, scheduler = _surroundings(listers, view), listers.settings.scheduler_name
+    context, scheduler = _scheduling_context(listers, view), listers.settings.scheduler_name
     return Observed(key, view, context, listers[POD].get, listers[CLAIM].get, scheduler)
 
 
-def _surroundings(listers: Listers, view: Placement) -> SchedulingContext:
+def _scheduling_context(listers: Listers, view: SchedulerView) -> SchedulingContext:
     volumes = listers[VOLUME]
 
     def candidates(claim: Obj) -> Iterable[Obj]:
         yield from volumes.by(FREE_VOLUMES.name, class_of(claim))
         yield from volumes.by(VOLUMES_BY_CLAIM.name, key_of(claim))
 
-    storage = Storage(
+    storage = StorageListers(
         listers[CLAIM].get,
         volumes.get,
         listers[STORAGE_CLASS].get,
@@ -266,7 +266,7 @@ def _surroundings(listers: Listers, view: Placement) -> SchedulingContext:
 
 def _default_selector(listers: Listers, pod: Obj) -> LabelSelector | None:
     reference, owner = controller_of(pod), None
-    kind = OWNERS.get((reference["apiVersion"], reference["kind"])) if reference is not None else None
+    kind = OWNER_KINDS.get((reference["apiVersion"], reference["kind"])) if reference is not None else None
     if kind is not None and (owner := resolve_controller(listers, kind, pod)) is None:
         return None
     services = listers[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod))

@@ -21,15 +21,22 @@ from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.metric_defs import Measure
 from controller_manager.scheduler.context import Observed
-from controller_manager.scheduler.metrics import PREEMPTIONS, VICTIMS, Result, attempted
-from controller_manager.scheduler.schedule_one import Chosen, Refused
+from controller_manager.scheduler.metrics import PREEMPTIONS, VICTIMS, Result, count_attempts
+from controller_manager.scheduler.schedule_one import FitFailure, ScheduleResult
 from controller_manager.scheduler.scheduling_queue import QueuedPod
 from controller_manager.scheduler.volume_binding import Bindings
-from controller_manager.scheduler.writes import NO_NOMINATION, SCHEDULER_ERROR, UNSCHEDULABLE, disruption, note, refusal
+from controller_manager.scheduler.writes import (
+    NO_NOMINATION,
+    SCHEDULER_ERROR,
+    UNSCHEDULABLE,
+    disruption_patch,
+    truncate_message,
+    unschedulable_patch,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class AttemptError:
     """An attempt that ended with an error; the pod is tried again.
 
     Attributes:
@@ -44,81 +51,85 @@ class Failed:
 class Attempt:
     """An attempt to schedule a pod, and its outcome."""
 
-    waiting: QueuedPod
+    queued: QueuedPod
     pod: Obj
-    outcome: Chosen | Refused | Failed
+    outcome: ScheduleResult | FitFailure | AttemptError
 
     @property
     def key(self) -> Key:
         """The pod's key."""
-        return self.waiting.key
+        return self.queued.key
 
     @property
     def node(self) -> str:
         """The name of the node that the pod gets."""
-        assert isinstance(self.outcome, Chosen)
+        assert isinstance(self.outcome, ScheduleResult)
         return self.outcome.node
 
     @property
     def bindings(self) -> Bindings:
         """The bindings and provisioning that the pod's claims need first."""
-        assert isinstance(self.outcome, Chosen)
+        assert isinstance(self.outcome, ScheduleResult)
         return self.outcome.bindings
 
 
-def explain(observed: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
+def handle_failures(observed: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
     """Report why pods have no node (handleSchedulingFailure), and preempt others for them."""
     patches = []
     for attempt in attempts:
         outcome, pod = attempt.outcome, attempt.pod
-        assert not isinstance(outcome, Chosen)
-        yield RecordEvent(pod, "FailedScheduling", note(outcome.message), WARNING, component=observed.scheduler)
-        reason, nominated = (
-            (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, Refused) else (SCHEDULER_ERROR, "")
+        assert not isinstance(outcome, ScheduleResult)
+        yield RecordEvent(
+            pod, "FailedScheduling", truncate_message(outcome.message), WARNING, component=observed.scheduler
         )
-        body = refusal(pod, now, reason=reason, message=outcome.message, nominated=nominated)
+        reason, nominated = (
+            (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, FitFailure) else (SCHEDULER_ERROR, "")
+        )
+        body = unschedulable_patch(pod, now, reason=reason, message=outcome.message, nominated=nominated)
         if body is not None:
-            patches.append(_status(attempt.key, body))
+            patches.append(_status_patch(attempt.key, body))
     if patches:
         yield Batch(patches)  # a status that cannot be written now is written next time
     for attempt in attempts:
-        if isinstance(attempt.outcome, Refused) and attempt.outcome.candidate is not None:
-            yield from _preempt(observed, attempt, attempt.outcome, now=now)
-    yield from _count(attempts, observed.scheduler)
+        if isinstance(attempt.outcome, FitFailure) and attempt.outcome.candidate is not None:
+            yield from _delete_victims(observed, attempt, attempt.outcome, now=now)
+    yield from _count_attempts(attempts, observed.scheduler)
 
 
-def _count(attempts: Sequence[Attempt], scheduler: str) -> Plan:
+def _count_attempts(attempts: Sequence[Attempt], scheduler: str) -> Plan:
     """Count attempts that found no node; each unschedulable pod counts as a preemption attempt too."""
-    refused = sum(isinstance(attempt.outcome, Refused) for attempt in attempts)
-    yield from attempted([Result.UNSCHEDULABLE] * refused + [Result.ERROR] * (len(attempts) - refused), scheduler)
+    refused = sum(isinstance(attempt.outcome, FitFailure) for attempt in attempts)
+    yield from count_attempts([Result.UNSCHEDULABLE] * refused + [Result.ERROR] * (len(attempts) - refused), scheduler)
     if refused:
         yield Measure(PREEMPTIONS, times=refused)
 
 
-def _preempt(observed: Observed, attempt: Attempt, refused: Refused, *, now: float) -> Plan:
+def _delete_victims(observed: Observed, attempt: Attempt, refused: FitFailure, *, now: float) -> Plan:
     """Delete the victims on the node that the attempt's pod is nominated to (preemption/executor.go)."""
     assert refused.candidate is not None
     queue = observed.view.queue
-    demoted = [key for uid in refused.demoted if (key := queue.retry(uid))]
+    demoted = [key for uid in refused.retried_keys if (key := queue.retry(uid))]
     if demoted:
-        yield Batch([_status(key, NO_NOMINATION) for key in demoted])
+        yield Batch([_status_patch(key, NO_NOMINATION) for key in demoted])
     yield Measure(VICTIMS, float(len(refused.candidate.victims)))
     victims = [victim.pod for victim in refused.candidate.victims if not is_deleting(victim.pod)]
     marks = {
-        key_of(pod): body for pod in victims if (body := disruption(pod, now, scheduler=observed.scheduler)) is not None
+        key_of(pod): body
+        for pod in victims
+        if (body := disruption_patch(pod, now, scheduler=observed.scheduler)) is not None
     }
-    marked = yield Batch([_status(key, body) for key, body in marks.items()])
+    marked = yield Batch([_status_patch(key, body) for key, body in marks.items()])
     gone = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in victims])
     for pod, answer in zip(victims, gone, strict=True):
         if not isinstance(answer, ApiError):
-            message = f"Preempted by pod {attempt.waiting.uid} on node {refused.nominated}"
+            message = f"Preempted by pod {attempt.queued.uid} on node {refused.nominated}"
             yield RecordEvent(pod, "Preempted", message, component=observed.scheduler)
     if any(isinstance(answer, ApiError) and answer.code != 404 for answer in (*marked, *gone)):
-        queue.retry(attempt.waiting.uid)
+        queue.retry(attempt.queued.uid)
         demoted.append(attempt.key)
     if demoted:
         yield Enqueue(demoted)
 
 
-def _status(key: Key, body: Obj) -> Patch:
+def _status_patch(key: Key, body: Obj) -> Patch:
     return Patch(POD, key, body, subresource="status", content_type=STRATEGIC_PATCH)

@@ -22,26 +22,33 @@ from heapq import heapify, heappop, heappush
 from itertools import compress, count
 from typing import NamedTuple, TypeAlias
 
-from controller_manager.scheduler.node_affinity import disliked, untolerated
+from controller_manager.scheduler.node_affinity import count_prefer_no_schedule, has_untolerated_taint
 from controller_manager.scheduler.node_info import NodeInfo
-from controller_manager.scheduler.pod_affinity import Count, Criteria, Group, Namespaces, Rules, Totals
-from controller_manager.scheduler.pod_info import PodInfo, Shape
+from controller_manager.scheduler.pod_affinity import (
+    DomainCount,
+    Namespaces,
+    NodeGroup,
+    TopologyCriteria,
+    TopologyRules,
+    Totals,
+)
+from controller_manager.scheduler.pod_info import PodInfo, PodRequirements
 from controller_manager.scheduler.status import NODE_AFFINITY, NODE_UNSCHEDULABLE, TAINT_TOLERATION, Status
 from controller_manager.scheduler.topology import SpreadConstraint
 
-Accepts: TypeAlias = Callable[[NodeInfo], Status | None]
+NodeFilter: TypeAlias = Callable[[NodeInfo], Status | None]
 """A filter of one pod alone, such as its volumes: returns why a node does not suit, None if it does."""
 
-_NOT_NAMED = Status((f"node(s) didn't satisfy plugin(s) [{NODE_AFFINITY}]",), NODE_AFFINITY)
+_OTHER_NAME = Status((f"node(s) didn't satisfy plugin(s) [{NODE_AFFINITY}]",), NODE_AFFINITY)
 _CORDONED = Status(("node(s) were unschedulable",), NODE_UNSCHEDULABLE)
 _TAINTED = Status(("node(s) had untolerated taint(s)",), TAINT_TOLERATION)
 _OTHER_LABELS = Status(("node(s) didn't match Pod's node affinity/selector",), NODE_AFFINITY)
 
-_SLACK = 16
-_REMEMBERED = 4096
+_MAX_OUTDATED = 16
+_MAX_CACHED = 4096
 
 
-class _Key(NamedTuple):
+class _BucketKey(NamedTuple):
     """The properties that nodes of a bucket share: disliked taints, weight of the preferences, and domains."""
 
     disliked: int
@@ -66,18 +73,18 @@ class _Entry(NamedTuple):
 
 @dataclass(slots=True)
 class _Bucket:
-    key: _Key
+    key: _BucketKey
     entries: list[_Entry] = field(default_factory=list)
     size: int = 0
 
     def push(self, entry: _Entry) -> None:
         """Add a node, and drop entries that are out of date when there are too many of them."""
-        if len(self.entries) > _SLACK + 4 * self.size:
+        if len(self.entries) > _MAX_OUTDATED + 4 * self.size:
             self.entries = [known for known in self.entries if known.is_current]
             heapify(self.entries)
         heappush(self.entries, entry)
 
-    def best(self, accepts: Accepts | None) -> _Entry | None:
+    def best(self, accepts: NodeFilter | None) -> _Entry | None:
         """Return the best node that the pod's own filter accepts, None if it accepts none."""
         while not self.entries[0].is_current:
             heappop(self.entries)
@@ -130,22 +137,22 @@ class Diagnosis:
 
 
 class FeasibleNodes:
-    """The nodes for pods with one shape and the same rules.
+    """The nodes for pods with the same requirements and the same rules.
 
     Attributes:
         journal_position: the position in the Cluster's journal of changes up to which this is current, -1 at first;
             set by the Cluster.
     """
 
-    def __init__(self, shape: Shape, rules: Rules, *, namespaces: Namespaces) -> None:
+    def __init__(self, requirements: PodRequirements, rules: TopologyRules, *, namespaces: Namespaces) -> None:
         self.journal_position = -1
-        self._shape = shape
-        self._criteria = Criteria(rules, namespaces)
+        self._requirements = requirements
+        self._criteria = TopologyCriteria(rules, namespaces)
         self._states: dict[NodeInfo, _NodeState] = {}
-        self._buckets: dict[_Key, _Bucket] = {}
+        self._buckets: dict[_BucketKey, _Bucket] = {}
         self._serials = count(1)
-        self._matters: dict[PodInfo, bool] = {}
-        self._spread_keys = _keys(rules.spread) if rules.needs_all else {}
+        self._affected_by: dict[PodInfo, bool] = {}
+        self._spread_keys = _topology_keys(rules.spread) if rules.needs_all else {}
 
     def __len__(self) -> int:
         return len(self._states)
@@ -157,16 +164,16 @@ class FeasibleNodes:
 
     # -- keeping up
 
-    def matters(self, info: PodInfo) -> bool:
+    def is_affected_by(self, info: PodInfo) -> bool:
         """Return True if pods with this PodInfo do more to a node than use its resources."""
-        known = self._matters.get(info)
+        known = self._affected_by.get(info)
         if known is None:
-            if len(self._matters) >= _REMEMBERED:
-                self._matters.clear()
-            known = self._matters[info] = self._criteria.matters(info)
+            if len(self._affected_by) >= _MAX_CACHED:
+                self._affected_by.clear()
+            known = self._affected_by[info] = self._criteria.is_affected_by(info)
         return known
 
-    def settle(self, nodes: Mapping[NodeInfo, bool]) -> None:
+    def update(self, nodes: Mapping[NodeInfo, bool]) -> None:
         """Evaluate nodes again.
 
         Args:
@@ -174,11 +181,11 @@ class FeasibleNodes:
         """
         for node, whole in nodes.items():
             state = self._states.get(node)
-            if state is not None and not whole and state.bucket is not None and node.has_room(self._shape):
+            if state is not None and not whole and state.bucket is not None and node.has_room(self._requirements):
                 self._rank(state, state.bucket)
                 continue
             if state is not None and state.stamp != node.stamp:
-                self._drop(state)
+                self._remove_node(state)
                 state = None
             if not node.exists:
                 continue
@@ -188,30 +195,30 @@ class FeasibleNodes:
                 self._recount(state)
             self._enter_bucket(state)
 
-    def _drop(self, state: _NodeState) -> None:
+    def _remove_node(self, state: _NodeState) -> None:
         del self._states[state.node]
         self._leave_bucket(state)
         for index, domain_count in enumerate(self._criteria.counts):
             if state.counts_in[index]:
                 value = state.values[index]
                 assert value is not None
-                domain_count.domains.add(value, -state.counted[index])
-                domain_count.domains.leave(value)
+                domain_count.domains.add_count(value, -state.counted[index])
+                domain_count.domains.remove_node(value)
 
     def _evaluate(self, node: NodeInfo) -> _NodeState:
         """Evaluate the node itself; its pods are not counted yet."""
-        shape, counts = self._shape, self._criteria.counts
+        requirements, counts = self._requirements, self._criteria.counts
         values = [node.labels.get(domain_count.topology_key) for domain_count in counts]
         counts_in = [self._is_counted(node, domain_count) for domain_count in counts]
         for domain_count, value, counted in zip(counts, values, counts_in, strict=True):
             if counted and value is not None:
-                domain_count.domains.join(value)
+                domain_count.domains.add_node(value)
         return _NodeState(
             node,
             node.stamp,
             self._refusal(node),
-            disliked(node.taints, shape.tolerations),
-            shape.affinity.weight(node.labels, node.name) if shape.affinity.preferred else 0,
+            count_prefer_no_schedule(node.taints, requirements.tolerations),
+            requirements.affinity.weight(node.labels, node.name) if requirements.affinity.preferred else 0,
             values,
             counts_in,
             [0] * len(counts),
@@ -219,27 +226,27 @@ class FeasibleNodes:
 
     def _refusal(self, node: NodeInfo) -> Status | None:
         """Apply NodeAffinity's names, NodeUnschedulable, TaintToleration, and NodeAffinity."""
-        shape = self._shape
-        if shape.names is not None and node.name not in shape.names:
-            return _NOT_NAMED
-        if node.unschedulable and not shape.ignores_cordon:
+        requirements = self._requirements
+        if requirements.names is not None and node.name not in requirements.names:
+            return _OTHER_NAME
+        if node.unschedulable and not requirements.tolerates_cordon:
             return _CORDONED
-        if node.taints and untolerated(node.taints, shape.tolerations):
+        if node.taints and has_untolerated_taint(node.taints, requirements.tolerations):
             return _TAINTED
-        return None if shape.affinity.matches(node.labels, node.name) else _OTHER_LABELS
+        return None if requirements.affinity.matches(node.labels, node.name) else _OTHER_LABELS
 
-    def _is_counted(self, node: NodeInfo, domain_count: Count) -> bool:
+    def _is_counted(self, node: NodeInfo, domain_count: DomainCount) -> bool:
         """Return True if the node's pods count (matchNodeInclusionPolicies, nodeLabelsMatchSpreadConstraints)."""
         if domain_count.topology_key not in node.labels:
             return False
-        constraint, shape = domain_count.spread, self._shape
+        constraint, requirements = domain_count.spread, self._requirements
         if constraint is None:
             return True
         if any(key not in node.labels for key in self._spread_keys.get(constraint.hard, ())):
             return False
-        if constraint.heeds_affinity and not shape.affinity.matches(node.labels, node.name):
+        if constraint.honors_affinity and not requirements.affinity.matches(node.labels, node.name):
             return False
-        return not (constraint.heeds_taints and untolerated(node.taints, shape.tolerations))
+        return not (constraint.honors_taints and has_untolerated_taint(node.taints, requirements.tolerations))
 
     def _recount(self, state: _NodeState) -> None:
         node_counts = [tally(state.node) for tally in self._criteria.tallies]
@@ -248,16 +255,16 @@ class FeasibleNodes:
             if change and state.counts_in[index]:
                 value = state.values[index]
                 assert value is not None
-                domain_count.domains.add(value, change)
+                domain_count.domains.add_count(value, change)
                 state.counted[index] += change
 
     def _enter_bucket(self, state: _NodeState) -> None:
         """Move the node into its bucket, or out of all if it does not suit."""
         node = state.node
-        if state.refusal is not None or not node.has_room(self._shape):
+        if state.refusal is not None or not node.has_room(self._requirements):
             self._leave_bucket(state)
             return
-        key = _Key(state.disliked, state.preferred, self._domains_of(state))
+        key = _BucketKey(state.disliked, state.preferred, self._domains_of(state))
         bucket = state.bucket
         if bucket is None or bucket.key != key:
             self._leave_bucket(state)
@@ -271,7 +278,7 @@ class FeasibleNodes:
     def _rank(self, state: _NodeState, bucket: _Bucket) -> None:
         node = state.node
         state.serial = next(self._serials)
-        bucket.push(_Entry(-node.score(self._shape), node.pods, node.order, state.serial, state))
+        bucket.push(_Entry(-node.score(self._requirements), node.pods, node.order, state.serial, state))
 
     def _domains_of(self, state: _NodeState) -> tuple[str | int | None, ...]:
         """Return the node's domains; for a count by host the count, so that hosts with equal counts share a bucket."""
@@ -292,7 +299,7 @@ class FeasibleNodes:
 
     # -- deciding
 
-    def choose(self, accepts: Accepts | None = None) -> NodeInfo | None:
+    def best_node(self, accepts: NodeFilter | None = None) -> NodeInfo | None:
         """Return the best node, None if none suits.
 
         Args:
@@ -300,9 +307,9 @@ class FeasibleNodes:
         """
         buckets = list(self._buckets.values())
         scores = [0] * len(buckets)
-        if self._criteria.refuses or len(buckets) > 1:
+        if self._criteria.can_refuse or len(buckets) > 1:
             groups = [self._group(bucket) for bucket in buckets]
-            if self._criteria.refuses:
+            if self._criteria.can_refuse:
                 suits = [self._criteria.refusal(group.totals) is None for group in groups]
                 buckets, groups = list(compress(buckets, suits)), list(compress(groups, suits))
             scores = self._scores(buckets, groups)
@@ -316,15 +323,15 @@ class FeasibleNodes:
                 best = entry
         return None if best is None else best.state.node
 
-    def _group(self, bucket: _Bucket) -> Group:
+    def _group(self, bucket: _Bucket) -> NodeGroup:
         parts = bucket.key.parts
         totals = [
             part if part is None or isinstance(part, int) else domain_count.domains.totals.get(part, 0)
             for domain_count, part in zip(self._criteria.counts, parts, strict=True)
         ]
-        return Group(parts, totals, bucket.size)
+        return NodeGroup(parts, totals, bucket.size)
 
-    def _scores(self, buckets: Sequence[_Bucket], groups: Sequence[Group]) -> list[int]:
+    def _scores(self, buckets: Sequence[_Bucket], groups: Sequence[NodeGroup]) -> list[int]:
         """Return a score for each bucket, weighted like upstream: taints 3, node preferences 2, other pods 2."""
         keys = [bucket.key for bucket in buckets]
         scores = self._criteria.scores(groups) if self._criteria.has_scores and groups else [0] * len(keys)
@@ -337,7 +344,7 @@ class FeasibleNodes:
     # -- explaining
 
     def status(
-        self, node: NodeInfo, *, origin: NodeInfo | None = None, accepts: Accepts | None = None
+        self, node: NodeInfo, *, origin: NodeInfo | None = None, accepts: NodeFilter | None = None
     ) -> Status | None:
         """Return why a node does not suit, None if it does; the first plug-in that refuses decides.
 
@@ -349,7 +356,7 @@ class FeasibleNodes:
         state = self._states[origin or node]
         if state.refusal is not None:
             return state.refusal
-        if (lacking := node.refusal(self._shape)) is not None:
+        if (lacking := node.reason_not_to_fit(self._requirements)) is not None:
             return lacking
         if accepts is not None and (unaccepted := accepts(node)) is not None:
             return unaccepted
@@ -367,7 +374,7 @@ class FeasibleNodes:
                 totals.append(domain_count.domains.totals.get(value, 0) + change)
         return totals
 
-    def diagnose(self, accepts: Accepts | None = None) -> Diagnosis:
+    def diagnose(self, accepts: NodeFilter | None = None) -> Diagnosis:
         """Return why the nodes do not suit."""
         reasons: Counter[str] = Counter()
         plugins: set[str] = set()
@@ -383,7 +390,7 @@ class FeasibleNodes:
         return Diagnosis(len(self._states), reasons, frozenset(plugins), resolvable)
 
 
-def _keys(spread: Iterable[SpreadConstraint]) -> dict[bool, list[str]]:
+def _topology_keys(spread: Iterable[SpreadConstraint]) -> dict[bool, list[str]]:
     """Return the topology keys of hard constraints (True) and of the others."""
     keys: dict[bool, list[str]] = {True: [], False: []}
     for constraint in spread:

@@ -9,8 +9,8 @@ from controller_manager.reconcile.contract import Gauge, Listers
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.metric_defs import Measure, Meter, Reading, exponential
-from controller_manager.scheduler.context import VIEW, Placement
-from controller_manager.scheduler.scheduling_queue import Part
+from controller_manager.scheduler.context import SCHEDULER_VIEW, SchedulerView
+from controller_manager.scheduler.scheduling_queue import QueuePart
 
 
 class Result(StrEnum):
@@ -24,7 +24,7 @@ class Result(StrEnum):
 ATTEMPTS = Meter(
     "scheduler_schedule_attempts_total", "Attempts to place a pod, by what came of them.", ("result", "profile")
 )
-DURATION = Meter(
+ATTEMPT_DURATION = Meter(
     "scheduler_scheduling_attempt_duration_seconds",
     "Seconds from the beginning of an attempt to its end, the binding included.",
     ("result", "profile"),
@@ -35,12 +35,12 @@ POD_ATTEMPTS = Meter(
 )
 PREEMPTIONS = Meter("scheduler_preemption_attempts_total", "How often room was looked for by having other pods go.")
 VICTIMS = Meter("scheduler_preemption_victims", "How many pods had to go for one.", buckets=exponential(1, 2, 7))
-METERS = (ATTEMPTS, DURATION, POD_ATTEMPTS, PREEMPTIONS, VICTIMS)
+METERS = (ATTEMPTS, ATTEMPT_DURATION, POD_ATTEMPTS, PREEMPTIONS, VICTIMS)
 
-_QUEUES = {Part.ACTIVE: "active", Part.BACKOFF: "backoff", Part.PARKED: "unschedulable"}
+_QUEUE_NAMES = {QueuePart.ACTIVE: "active", QueuePart.BACKOFF: "backoff", QueuePart.UNSCHEDULABLE: "unschedulable"}
 
 
-def attempted(results: Iterable[Result], scheduler: str) -> Iterator[Measure]:
+def count_attempts(results: Iterable[Result], scheduler: str) -> Iterator[Measure]:
     """Count attempts that end now, by result.
 
     Args:
@@ -49,19 +49,19 @@ def attempted(results: Iterable[Result], scheduler: str) -> Iterator[Measure]:
     """
     for result, times in Counter(results).items():
         yield Measure(ATTEMPTS, labels=(result.value, scheduler), times=times)
-        yield Measure(DURATION, 0.0, labels=(result.value, scheduler), times=times, elapsed=True)
+        yield Measure(ATTEMPT_DURATION, 0.0, labels=(result.value, scheduler), times=times, elapsed=True)
 
 
-def placed(failures: Iterable[int]) -> Iterator[Measure]:
+def observe_pod_attempts(failures: Iterable[int]) -> Iterator[Measure]:
     """Observe how many attempts it took to schedule pods, given how many attempts failed before."""
     for before, times in Counter(failures).items():
         yield Measure(POD_ATTEMPTS, before + 1.0, times=times)
 
 
-def _pending(listers: Listers) -> Iterable[Reading]:
-    view: Placement = listers.view(VIEW)
-    parts = view.queue.parts()
-    yield from (Reading(parts[part], (name,)) for part, name in _QUEUES.items())
+def _pending_pods(listers: Listers) -> Iterable[Reading]:
+    view: SchedulerView = listers.view(SCHEDULER_VIEW)
+    parts = view.queue.sizes()
+    yield from (Reading(parts[part], (name,)) for part, name in _QUEUE_NAMES.items())
     scheduler = listers.settings.scheduler_name
     yield Reading(sum(_is_gated(pod, scheduler) for pod in listers[POD]), ("gated",))
 
@@ -71,4 +71,6 @@ def _is_gated(pod: Obj, scheduler: str) -> bool:
     return bool(spec.get("schedulingGates")) and spec.get("schedulerName") == scheduler and not is_deleting(pod)
 
 
-PENDING = Gauge(Meter("scheduler_pending_pods", "Pods that wait for a node, by where they wait.", ("queue",)), _pending)
+PENDING_PODS = Gauge(
+    Meter("scheduler_pending_pods", "Pods that wait for a node, by where they wait.", ("queue",)), _pending_pods
+)

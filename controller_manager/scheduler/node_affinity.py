@@ -10,8 +10,8 @@ from controller_manager.reconcile.taints import NO_EXECUTE, NO_SCHEDULE, UNSCHED
 Labels = Mapping[str, str]
 
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!", "Gt": "gt", "Lt": "lt"}
-_NAME = "metadata.name"
-_KEEPS_AWAY = frozenset((NO_SCHEDULE, NO_EXECUTE))
+_NAME_FIELD = "metadata.name"
+_EXCLUDING_EFFECTS = frozenset((NO_SCHEDULE, NO_EXECUTE))
 
 
 # -- terms -------------------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def node_term(term: Obj, weight: int = 0) -> NodeTerm:
     others: frozenset[str] = frozenset()
     for field in fields:
         values = frozenset(field.get("values") or ())
-        if field.get("key") != _NAME or field.get("operator") not in ("In", "NotIn") or len(values) != 1:
+        if field.get("key") != _NAME_FIELD or field.get("operator") not in ("In", "NotIn") or len(values) != 1:
             return NodeTerm(None)
         if field["operator"] == "NotIn":
             others |= values
@@ -129,17 +129,17 @@ def node_terms(selector: Obj) -> tuple[NodeTerm, ...]:
 # -- taints ------------------------------------------------------------------------------------------------------------
 
 
-def untolerated(taints: Iterable[Obj], tolerations: Sequence[Obj]) -> bool:
+def has_untolerated_taint(taints: Iterable[Obj], tolerations: Sequence[Obj]) -> bool:
     """Return True if a taint keeps the pod off the node (FindMatchingUntoleratedTaint)."""
-    return any(taint.get("effect") in _KEEPS_AWAY and not _tolerated(taint, tolerations) for taint in taints)
+    return any(taint.get("effect") in _EXCLUDING_EFFECTS and not _tolerated(taint, tolerations) for taint in taints)
 
 
-def disliked(taints: Iterable[Obj], tolerations: Sequence[Obj]) -> int:
+def count_prefer_no_schedule(taints: Iterable[Obj], tolerations: Sequence[Obj]) -> int:
     """Count the PreferNoSchedule taints that the pod does not tolerate (countIntolerableTaintsPreferNoSchedule)."""
     return sum(taint.get("effect") == "PreferNoSchedule" and not _tolerated(taint, tolerations) for taint in taints)
 
 
-def ignores_cordon(tolerations: Sequence[Obj]) -> bool:
+def tolerates_cordon(tolerations: Sequence[Obj]) -> bool:
     """Return True if the pod may go to cordoned nodes (plugins/nodeunschedulable)."""
     return _tolerated({"key": UNSCHEDULABLE, "effect": NO_SCHEDULE}, tolerations)
 

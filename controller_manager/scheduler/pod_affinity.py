@@ -16,24 +16,26 @@ from controller_manager.scheduler.topology import PodAffinity, PodTerm, SpreadCo
 from controller_manager.scheduler.topology_counts import AffinityTally, Domains, PodTally, SumTally, Tally
 
 Totals: TypeAlias = Sequence[int | None]
-Parts: TypeAlias = Sequence[str | int | None]
+BucketParts: TypeAlias = Sequence[str | int | None]
 """For each count a node's position: the value of the label, or for a count by host the total itself."""
 Namespaces: TypeAlias = Mapping[str, Mapping[str, str]]
 """Namespace → its labels."""
 
-_NO_LABEL = Status(
+_MISSING_LABEL = Status(
     ("node(s) didn't match pod topology spread constraints (missing required label)",), POD_TOPOLOGY_SPREAD
 )
 _SKEWED = Status(("node(s) didn't match pod topology spread constraints",), POD_TOPOLOGY_SPREAD, resolvable=True)
-_NOT_NEAR = Status(("node(s) didn't match pod affinity rules",), INTER_POD_AFFINITY)
-_NOT_FAR = Status(("node(s) didn't match pod anti-affinity rules",), INTER_POD_AFFINITY, resolvable=True)
-_UNWANTED = Status(("node(s) didn't satisfy existing pods anti-affinity rules",), INTER_POD_AFFINITY, resolvable=True)
+_AFFINITY_NOT_MET = Status(("node(s) didn't match pod affinity rules",), INTER_POD_AFFINITY)
+_ANTI_AFFINITY_NOT_MET = Status(("node(s) didn't match pod anti-affinity rules",), INTER_POD_AFFINITY, resolvable=True)
+_EXISTING_ANTI_AFFINITY = Status(
+    ("node(s) didn't satisfy existing pods anti-affinity rules",), INTER_POD_AFFINITY, resolvable=True
+)
 
 _NO_LABELS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class TopologyRules:
     """The rules for a pod, with everything looked up that they depend on.
 
     Attributes:
@@ -41,23 +43,23 @@ class Rules:
         namespace: the namespace of the pods that these count.
         needs_all: True if a node counts only if it has the labels of all constraints; False for the default ones.
         pod_affinity: the pod's affinity and anti-affinity.
-        suits_itself: True if the pod matches its own required affinity.
-        refused: topology key → affinities of running pods whose required anti-affinity matches this pod.
-        liked: topology key → affinities of running pods that match this pod, each with its weight.
+        matches_own_affinity: True if the pod matches its own required affinity.
+        existing_anti_affinity: topology key → affinities of running pods whose required anti-affinity matches this pod.
+        existing_preferred: topology key → affinities of running pods that match this pod, each with its weight.
     """
 
     spread: tuple[SpreadConstraint, ...]
     namespace: str
     needs_all: bool
     pod_affinity: PodAffinity
-    suits_itself: bool
-    refused: tuple[tuple[str, frozenset[PodAffinity]], ...]
-    liked: tuple[tuple[str, frozenset[tuple[PodAffinity, int]]], ...]
+    matches_own_affinity: bool
+    existing_anti_affinity: tuple[tuple[str, frozenset[PodAffinity]], ...]
+    existing_preferred: tuple[tuple[str, frozenset[tuple[PodAffinity, int]]], ...]
 
 
 def rules_of(
     info: PodInfo, *, default: tuple[SpreadConstraint, ...], others: Iterable[PodAffinity], namespaces: Namespaces
-) -> Rules:
+) -> TopologyRules:
     """Return the rules for a pod.
 
     Args:
@@ -75,26 +77,26 @@ def rules_of(
     refused: dict[str, set[PodAffinity]] = {}
     liked: dict[str, dict[PodAffinity, int]] = {}
     for other in others:
-        for term in filter(is_meant, other.far):
+        for term in filter(is_meant, other.anti_affinity):
             refused.setdefault(term.topology_key, set()).add(other)
-        weighted_terms = [(term, 1) for term in other.near] + [(term, term.weight) for term in other.preferred]
+        weighted_terms = [(term, 1) for term in other.affinity] + [(term, term.weight) for term in other.preferred]
         for term, weight in weighted_terms:
             if weight and is_meant(term):
                 weights = liked.setdefault(term.topology_key, {})
                 weights[other] = weights.get(other, 0) + weight
-    return Rules(
+    return TopologyRules(
         info.spread or default,
         namespace if info.spread or default else "",
         bool(info.spread),
         pod_affinity,
-        all(map(is_meant, pod_affinity.near)),
+        all(map(is_meant, pod_affinity.affinity)),
         tuple((key, frozenset(affinities)) for key, affinities in sorted(refused.items())),
         tuple((key, frozenset(affinities.items())) for key, affinities in sorted(liked.items())),
     )
 
 
 @dataclass(slots=True)
-class Count:
+class DomainCount:
     """A number of pods that is counted per domain.
 
     Attributes:
@@ -116,7 +118,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NodeGroup:
     """Nodes that are equal for the rules.
 
     Attributes:
@@ -125,42 +127,44 @@ class Group:
         size: the number of nodes.
     """
 
-    parts: Parts
+    parts: BucketParts
     totals: Totals
     size: int
 
 
-class Criteria:
+class TopologyCriteria:
     """Evaluates rules: keeps counts, and derives refusals and scores from totals.
 
     Attributes:
         tallies: count pods on a node; several counts may share one.
         counts: the sums per domain.
-        refuses: True if the rules can refuse nodes.
+        can_refuse: True if the rules can refuse nodes.
         has_scores: True if the rules give scores.
     """
 
-    def __init__(self, rules: Rules, namespaces: Namespaces) -> None:
+    def __init__(self, rules: TopologyRules, namespaces: Namespaces) -> None:
         self.rules = rules
         self.tallies: list[Tally] = []
-        self.counts: list[Count] = []
+        self.counts: list[DomainCount] = []
         self._namespaces = namespaces
         selectors = dict.fromkeys(constraint.selector for constraint in rules.spread)
         spread = {selector: self._tally(self._spread_tally(selector.matches)) for selector in selectors}
         added = [(c, self._count(c.topology_key, spread[c.selector], c)) for c in rules.spread]
         self._hard = [(constraint, index) for constraint, index in added if constraint.hard]
         self._soft = [(constraint, index) for constraint, index in added if not constraint.hard]
-        self._near = self._near_counts(rules.pod_affinity.near)
-        self._far = [self._count(t.topology_key, self._tally(self._pod_tally([t]))) for t in rules.pod_affinity.far]
-        self._refused = [
-            self._count(key, self._tally(AffinityTally(dict.fromkeys(affinities, 1))))
-            for key, affinities in rules.refused
+        self._affinity = self._affinity_counts(rules.pod_affinity.affinity)
+        self._anti_affinity = [
+            self._count(t.topology_key, self._tally(self._pod_tally([t]))) for t in rules.pod_affinity.anti_affinity
         ]
-        self._liked = self._liked_counts()
-        self.refuses = bool(self._hard or self._near or self._far or self._refused)
-        self.has_scores = bool(self._soft or self._liked)
+        self._existing_anti_affinity = [
+            self._count(key, self._tally(AffinityTally(dict.fromkeys(affinities, 1))))
+            for key, affinities in rules.existing_anti_affinity
+        ]
+        self._preferred = self._preferred_counts()
+        self.can_refuse = bool(self._hard or self._affinity or self._anti_affinity or self._existing_anti_affinity)
+        self.has_scores = bool(self._soft or self._preferred)
 
-    def matters(self, info: PodInfo) -> bool:
+    def is_affected_by(self, info: PodInfo) -> bool:
         """Return True if pods with this PodInfo change any count."""
         return any(tally.weight(info) for tally in self.tallies)
 
@@ -171,7 +175,7 @@ class Criteria:
         return len(self.tallies) - 1
 
     def _count(self, key: str, tally: int, spread: SpreadConstraint | None = None) -> int:
-        self.counts.append(Count(key, tally, spread))
+        self.counts.append(DomainCount(key, tally, spread))
         return len(self.counts) - 1
 
     def _spread_tally(self, selects: Callable[[Mapping[str, str]], bool]) -> Tally:
@@ -180,29 +184,29 @@ class Criteria:
 
     def _pod_tally(self, terms: Sequence[PodTerm]) -> Tally:
         """Return a tally of the pods that match all of the terms."""
-        return PodTally.of(lambda info: all(self._is_meant(term, info) for term in terms), with_leaving=True)
+        return PodTally.of(lambda info: all(self._is_selected(term, info) for term in terms), with_leaving=True)
 
-    def _is_meant(self, term: PodTerm, info: PodInfo) -> bool:
+    def _is_selected(self, term: PodTerm, info: PodInfo) -> bool:
         of_namespace = self._namespaces.get(info.namespace, _NO_LABELS)
         return term.matches(info.labels, info.namespace, of_namespace=of_namespace)
 
-    def _near_counts(self, terms: tuple[PodTerm, ...]) -> list[int]:
+    def _affinity_counts(self, terms: tuple[PodTerm, ...]) -> list[int]:
         if not terms:
             return []
         tally = self._tally(self._pod_tally(terms))
         return [self._count(term.topology_key, tally) for term in terms]
 
-    def _liked_counts(self) -> list[int]:
+    def _preferred_counts(self) -> list[int]:
         """Add the counts for preferred affinity, by topology key: the pod's own terms and those of the running pods."""
         parts: dict[str, list[Tally]] = {}
         for term in self.rules.pod_affinity.preferred:
-            parts.setdefault(term.topology_key, []).append(PodTally.of(self._liking(term), with_leaving=True))
-        for key, tallies in self.rules.liked:
+            parts.setdefault(term.topology_key, []).append(PodTally.of(self._preferred_weight(term), with_leaving=True))
+        for key, tallies in self.rules.existing_preferred:
             parts.setdefault(key, []).append(AffinityTally(dict(tallies)))
         return [self._count(key, self._tally(SumTally(tuple(tallies)))) for key, tallies in parts.items()]
 
-    def _liking(self, term: PodTerm) -> Callable[[PodInfo], int]:
-        return lambda info: term.weight if self._is_meant(term, info) else 0
+    def _preferred_weight(self, term: PodTerm) -> Callable[[PodInfo], int]:
+        return lambda info: term.weight if self._is_selected(term, info) else 0
 
     # -- filters and scores
 
@@ -214,36 +218,36 @@ class Criteria:
         for constraint, index in self._hard:
             total = totals[index]
             if total is None:
-                return _NO_LABEL
+                return _MISSING_LABEL
             domains = self.counts[index].domains
-            least = min(domains.least, total) if len(domains) >= constraint.min_domains else 0
-            if total + constraint.itself - least > constraint.max_skew:
+            least = min(domains.minimum, total) if len(domains) >= constraint.min_domains else 0
+            if total + constraint.selects_own_pod - least > constraint.max_skew:
                 return _SKEWED
-        if self._near and not self._is_near(totals):
-            return _NOT_NEAR
-        if any(totals[index] for index in self._far):
-            return _NOT_FAR
-        return _UNWANTED if any(totals[index] for index in self._refused) else None
+        if self._affinity and not self._is_affinity_met(totals):
+            return _AFFINITY_NOT_MET
+        if any(totals[index] for index in self._anti_affinity):
+            return _ANTI_AFFINITY_NOT_MET
+        return _EXISTING_ANTI_AFFINITY if any(totals[index] for index in self._existing_anti_affinity) else None
 
-    def _is_near(self, totals: Totals) -> bool:
+    def _is_affinity_met(self, totals: Totals) -> bool:
         """Return True if all required affinity is met; the first of pods that want each other near may go anywhere."""
-        near_totals = [totals[index] for index in self._near]
+        near_totals = [totals[index] for index in self._affinity]
         if None in near_totals:
             return False
         if all(near_totals):
             return True
-        return self.rules.suits_itself and not any(self.counts[index].domains for index in self._near)
+        return self.rules.matches_own_affinity and not any(self.counts[index].domains for index in self._affinity)
 
-    def scores(self, groups: Sequence[Group]) -> list[int]:
+    def scores(self, groups: Sequence[NodeGroup]) -> list[int]:
         """Return a score of each group if all of them suit: 0 to 400."""
         scores = [0] * len(groups)
         if self._soft:
-            scores = _added(scores, self._spread_scores(groups))
-        if self._liked:
-            scores = _added(scores, self._liked_scores(groups))
+            scores = _add_weighted(scores, self._spread_scores(groups))
+        if self._preferred:
+            scores = _add_weighted(scores, self._affinity_scores(groups))
         return scores
 
-    def _spread_scores(self, groups: Sequence[Group]) -> list[int]:
+    def _spread_scores(self, groups: Sequence[NodeGroup]) -> list[int]:
         """Return podtopologyspread/scoring.go's scores; a node without the label of a constraint of the pod gets 0."""
         heeded = [group for group in groups if not self._is_ignored(group)]
         weights = [(constraint, index, self._weight(index, heeded)) for constraint, index in self._soft]
@@ -257,12 +261,12 @@ class Criteria:
         if not raw:
             return [0] * len(groups)
         most, least = max(raw.values()), min(raw.values())
-        return [_inverted(raw.get(id(group)), most=most, least=least) for group in groups]
+        return [_inverted_score(raw.get(id(group)), most=most, least=least) for group in groups]
 
-    def _is_ignored(self, group: Group) -> bool:
+    def _is_ignored(self, group: NodeGroup) -> bool:
         return self.rules.needs_all and any(group.totals[index] is None for _, index in self._soft)
 
-    def _weight(self, index: int, groups: Sequence[Group]) -> float:
+    def _weight(self, index: int, groups: Sequence[NodeGroup]) -> float:
         """Return the weight of a domain, which grows with their number (topologyNormalizingWeight)."""
         if self.counts[index].by_host:
             domains = sum(group.size for group in groups)
@@ -270,20 +274,20 @@ class Criteria:
             domains = len({group.parts[index] for group in groups})
         return math.log(domains + 2)
 
-    def _liked_scores(self, groups: Sequence[Group]) -> list[int]:
+    def _affinity_scores(self, groups: Sequence[NodeGroup]) -> list[int]:
         """Return interpodaffinity/scoring.go's scores."""
-        raw = [sum(group.totals[index] or 0 for index in self._liked) for group in groups]
+        raw = [sum(group.totals[index] or 0 for index in self._preferred) for group in groups]
         most, least = max(raw), min(raw)
         return [int(100 * ((score - least) / (most - least))) if most > least else 0 for score in raw]
 
 
-def _inverted(score: int | None, *, most: int, least: int) -> int:
+def _inverted_score(score: int | None, *, most: int, least: int) -> int:
     """Return a score that is higher for fewer pods; 0 for None, which is a node that does not count."""
     if score is None:
         return 0
     return 100 * (most + least - score) // most if most else 100
 
 
-def _added(scores: Sequence[int], more: Sequence[int]) -> list[int]:
+def _add_weighted(scores: Sequence[int], more: Sequence[int]) -> list[int]:
     """Return the scores plus more scores, which count twice (the weight of both plug-ins)."""
     return [score + 2 * other for score, other in zip(scores, more, strict=True)]

@@ -7,8 +7,8 @@ from weakref import WeakValueDictionary
 import orjson
 
 from apiserver.api.meta import Obj
-from controller_manager.scheduler.node_affinity import NodeAffinity, ignores_cordon, node_affinity
-from controller_manager.scheduler.resources import CPU, MEMORY, MISSING, in_order, requests_of
+from controller_manager.scheduler.node_affinity import NodeAffinity, node_affinity, tolerates_cordon
+from controller_manager.scheduler.resources import CPU, DEFAULT_REQUESTS, MEMORY, in_order, pod_requests
 from controller_manager.scheduler.topology import (
     NO_POD_AFFINITY,
     PodAffinity,
@@ -34,7 +34,7 @@ class HostPort:
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Shape:
+class PodRequirements:
     """The parts of a pod's spec that decide which nodes suit it, apart from other pods; equal shapes are one object.
 
     Attributes:
@@ -45,9 +45,9 @@ class Shape:
         affinity: the node selector and node affinity.
         names: the names of nodes that the affinity is limited to, None for any.
         tolerations: of taints.
-        ignores_cordon: True if it may go to cordoned nodes.
+        tolerates_cordon: True if it may go to cordoned nodes.
         priority: of the pod.
-        preempts: False if its preemptionPolicy is Never.
+        may_preempt: False if its preemptionPolicy is Never.
     """
 
     requests: tuple[tuple[str, int], ...]
@@ -59,9 +59,9 @@ class Shape:
     affinity: NodeAffinity
     names: frozenset[str] | None
     tolerations: tuple[Obj, ...]
-    ignores_cordon: bool
+    tolerates_cordon: bool
     priority: int
-    preempts: bool
+    may_preempt: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -69,7 +69,7 @@ class PodInfo:
     """The properties of a pod that matter for scheduling; alike pods share one object.
 
     Attributes:
-        shape: its requirements for nodes.
+        requirements: its requirements for nodes.
         labels, namespace: by which other pods select it.
         spread: its own topology spread constraints.
         pod_affinity: its affinity and anti-affinity to other pods.
@@ -77,7 +77,7 @@ class PodInfo:
             constraints.
     """
 
-    shape: Shape
+    requirements: PodRequirements
     labels: Mapping[str, str]
     namespace: str
     spread: tuple[SpreadConstraint, ...]
@@ -85,12 +85,12 @@ class PodInfo:
     owner: str
 
 
-class PodInfos:
+class PodInfoCache:
     """Gives alike pods the same PodInfo, which is kept as long as it is in use."""
 
     def __init__(self) -> None:
         self._infos: WeakValueDictionary[bytes, PodInfo] = WeakValueDictionary()
-        self._shapes: WeakValueDictionary[bytes, Shape] = WeakValueDictionary()
+        self._requirements: WeakValueDictionary[bytes, PodRequirements] = WeakValueDictionary()
         self._pod_affinities: WeakValueDictionary[object, PodAffinity] = WeakValueDictionary()
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class PodInfos:
             QuantityError, KeyError, TypeError: its spec is not one that an API server would accept.
         """
         meta, spec = pod["metadata"], pod["spec"]
-        shape_key = _shape_key(spec)
+        shape_key = _requirements_key(spec)
         labels, namespace = meta.get("labels") or {}, meta["namespace"]
         owner = _controller_uid(meta)
         constraints = spec.get("topologySpreadConstraints")
@@ -111,7 +111,7 @@ class PodInfos:
         info = self._infos.get(key)
         if info is None:
             info = self._infos[key] = PodInfo(
-                self._shape(shape_key, spec),
+                self._pod_requirements(shape_key, spec),
                 labels,
                 namespace,
                 tuple(spread_constraint(constraint, labels) for constraint in constraints or ()),
@@ -120,11 +120,11 @@ class PodInfos:
             )
         return info
 
-    def _shape(self, key: bytes, spec: Obj) -> Shape:
-        shape = self._shapes.get(key)
-        if shape is None:
-            shape = self._shapes[key] = _shape(spec)
-        return shape
+    def _pod_requirements(self, key: bytes, spec: Obj) -> PodRequirements:
+        requirements = self._requirements.get(key)
+        if requirements is None:
+            requirements = self._requirements[key] = _parse_requirements(spec)
+        return requirements
 
     def _pod_affinity(self, affinity: Obj, labels: Mapping[str, str], *, namespace: str) -> PodAffinity:
         if not (affinity.get("podAffinity") or affinity.get("podAntiAffinity")):
@@ -140,8 +140,8 @@ def _controller_uid(meta: Obj) -> str:
     return ""
 
 
-def _shape_key(spec: Obj) -> bytes:
-    """Return a key of everything that a Shape and a pod affinity are made from."""
+def _requirements_key(spec: Obj) -> bytes:
+    """Return a key of everything that PodRequirements and a pod affinity are made from."""
     return orjson.dumps(
         (
             [(c.get("resources"), c.get("ports")) for c in spec.get("containers") or ()],
@@ -158,11 +158,11 @@ def _shape_key(spec: Obj) -> bytes:
     )
 
 
-def _shape(spec: Obj) -> Shape:
-    requests, counted = requests_of(spec), requests_of(spec, MISSING)
+def _parse_requirements(spec: Obj) -> PodRequirements:
+    requests, counted = pod_requests(spec), pod_requests(spec, DEFAULT_REQUESTS)
     tolerations = tuple(spec.get("tolerations") or ())
     affinity = node_affinity(spec)
-    return Shape(
+    return PodRequirements(
         in_order(requests),
         counted.get(CPU, 0),
         counted.get(MEMORY, 0),
@@ -172,7 +172,7 @@ def _shape(spec: Obj) -> Shape:
         affinity,
         affinity.names,
         tolerations,
-        ignores_cordon(tolerations),
+        tolerates_cordon(tolerations),
         spec.get("priority") or 0,
         spec.get("preemptionPolicy") != "Never",
     )

@@ -11,18 +11,18 @@ from controller_manager.reconcile.conditions import TRUE, condition_of
 from controller_manager.reconcile.pods import DISRUPTION_TARGET
 from controller_manager.reconcile.selectors import lenient_selector
 from controller_manager.reconcile.times import seconds
-from controller_manager.scheduler.feasible_nodes import Accepts, FeasibleNodes
+from controller_manager.scheduler.feasible_nodes import FeasibleNodes, NodeFilter
 from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.status import NO_VICTIMS, NOT_HELPFUL, Status, fit_error
 
-_CANDIDATES = 100
-_PERCENT = 10
-_OFFSET = 2**31
+_MIN_CANDIDATES = 100
+_MIN_CANDIDATES_PERCENT = 10
+_PRIORITY_OFFSET = 2**31
 _NO_VICTIMS = Status((NO_VICTIMS,))
 
-TERMINATING = "not eligible due to a terminating pod on the nominated node."
-NEVER = "not eligible due to preemptionPolicy=Never."
+VICTIM_TERMINATING = "not eligible due to a terminating pod on the nominated node."
+PREEMPTION_NEVER = "not eligible due to preemptionPolicy=Never."
 BY_SCHEDULER = "PreemptionByScheduler"
 """The reason of the condition DisruptionTarget on victims."""
 
@@ -37,7 +37,7 @@ class Victim:
     @property
     def importance(self) -> tuple[int, float]:
         """The most important the smallest: by priority, then by how long it has run (util.MoreImportantPod)."""
-        return -self.info.shape.priority, _started(self.pod)
+        return -self.info.requirements.priority, _start_time(self.pod)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,20 @@ class Candidate:
     @property
     def cost(self) -> tuple[int, int, int, int, float]:
         """A key by which the best candidate is the smallest (pickOneNodeForPreemption)."""
-        highest = self.victims[0].info.shape.priority
-        total = sum(victim.info.shape.priority + _OFFSET for victim in self.victims)
-        earliest = min(_started(v.pod) for v in self.victims if v.info.shape.priority == highest)
+        highest = self.victims[0].info.requirements.priority
+        total = sum(victim.info.requirements.priority + _PRIORITY_OFFSET for victim in self.victims)
+        earliest = min(_start_time(v.pod) for v in self.victims if v.info.requirements.priority == highest)
         return self.violations, highest, total, len(self.victims), -earliest
 
 
-def _started(pod: Obj) -> float:
+def _start_time(pod: Obj) -> float:
     """Return when the pod started; infinity if it has not, so that it counts as the youngest (GetPodStartTime)."""
     started = (pod.get("status") or {}).get("startTime")
     return seconds(started) if started else float("inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class PreemptionContext:
     """Everything that preemption looks at.
 
     Attributes:
@@ -85,32 +85,32 @@ class Search:
     nodes: int
     victims: Callable[[NodeInfo], Iterable[Victim]]
     budgets: Callable[[], Sequence[Obj]]
-    accepts: Accepts | None = None
+    accepts: NodeFilter | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Guard:
+class _Budget:
     """A disruption budget.
 
     Attributes:
         allowed: how many pods may be disrupted.
-        awaited: names of pods whose disruption was allowed, and that are not gone yet.
+        disrupted: names of pods whose disruption was allowed, and that are not gone yet.
     """
 
     namespace: str
     selector: LabelSelector
     allowed: int
-    awaited: Collection[str]
+    disrupted: Collection[str]
 
     def counts(self, pod: Obj) -> bool:
         """Return True if deleting the pod counts against the budget; a pod without labels never does."""
         labels = labels_of(pod)
         if not labels or namespace_of(pod) != self.namespace or not self.selector.matches(labels):
             return False
-        return name_of(pod) not in self.awaited
+        return name_of(pod) not in self.disrupted
 
 
-def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
+def preempt(search: PreemptionContext, potential: Sequence[NodeInfo]) -> Candidate | str:
     """Return the best candidate, or why there is none: "0/3 nodes are available: …".
 
     Args:
@@ -119,10 +119,10 @@ def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
     """
     reasons: Counter[str] = Counter()
     candidates: list[Candidate] = []
-    enough = max(len(potential) * _PERCENT // 100, _CANDIDATES)
-    guards = cache(lambda: _guards(search.budgets()))
+    enough = max(len(potential) * _MIN_CANDIDATES_PERCENT // 100, _MIN_CANDIDATES)
+    guards = cache(lambda: _budgets(search.budgets()))
     for node in potential:
-        result = _try(search, node, guards)
+        result = _victims_on_node(search, node, guards)
         if isinstance(result, Status):
             reasons.update(result.reasons)
             continue
@@ -136,27 +136,31 @@ def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
     return fit_error(search.nodes, reasons)
 
 
-def _try(search: Search, node: NodeInfo, guards: Callable[[], Sequence[_Guard]]) -> Candidate | Status:
+def _victims_on_node(
+    search: PreemptionContext, node: NodeInfo, guards: Callable[[], Sequence[_Budget]]
+) -> Candidate | Status:
     """Return the pods to preempt on a node: the less important ones that there is no room for (SelectVictimsOnNode)."""
-    priority = search.info.shape.priority
-    if all(kind.shape.priority >= priority for kind in node.present):
+    priority = search.info.requirements.priority
+    if all(kind.requirements.priority >= priority for kind in node.present):
         return _NO_VICTIMS
-    lesser = sorted((v for v in search.victims(node) if v.info.shape.priority < priority), key=lambda v: v.importance)
+    lesser = sorted(
+        (v for v in search.victims(node) if v.info.requirements.priority < priority), key=lambda v: v.importance
+    )
     if not lesser:
         return _NO_VICTIMS
     node_without = node.copy()
     for victim in lesser:
-        node_without.remove(victim.info)
+        node_without.remove_pod(victim.info)
     check = partial(search.feasible_nodes.status, node_without, origin=node, accepts=search.accepts)
     if (status := check()) is not None:
         return status
-    violating = _violating(lesser, guards())
+    violating = _victims_violating_budgets(lesser, guards())
     spared = [v for v in lesser if id(v) in violating] + [v for v in lesser if id(v) not in violating]
     victims = []
     for victim in spared:
-        node_without.add(victim.info)
+        node_without.add_pod(victim.info)
         if check() is not None:
-            node_without.remove(victim.info)
+            node_without.remove_pod(victim.info)
             victims.append(victim)
     if not victims:
         return _NO_VICTIMS
@@ -164,7 +168,7 @@ def _try(search: Search, node: NodeInfo, guards: Callable[[], Sequence[_Guard]])
     return Candidate(node, victims, sum(id(victim) in violating for victim in victims))
 
 
-def _violating(victims: Iterable[Victim], guards: Sequence[_Guard]) -> frozenset[int]:
+def _victims_violating_budgets(victims: Iterable[Victim], guards: Sequence[_Budget]) -> frozenset[int]:
     """Return the ids of the victims whose deletion violates a budget (filterPodsWithPDBViolation)."""
     allowed = [guard.allowed for guard in guards]
     violating = set()
@@ -177,14 +181,14 @@ def _violating(victims: Iterable[Victim], guards: Sequence[_Guard]) -> frozenset
     return frozenset(violating)
 
 
-def _guards(budgets: Iterable[Obj]) -> list[_Guard]:
+def _budgets(budgets: Iterable[Obj]) -> list[_Budget]:
     """Return the budgets that select some pods but not all."""
     guards = []
     for budget in budgets:
         selector, status = lenient_selector((budget.get("spec") or {}).get("selector")), budget.get("status") or {}
         if not selector.empty and not selector.nothing:
             awaited = status.get("disruptedPods") or {}
-            guards.append(_Guard(namespace_of(budget), selector, status.get("disruptionsAllowed") or 0, awaited))
+            guards.append(_Budget(namespace_of(budget), selector, status.get("disruptionsAllowed") or 0, awaited))
     return guards
 
 
@@ -195,15 +199,15 @@ def why_not_eligible(info: PodInfo, victims: Iterable[Victim]) -> str:
         info: the pod to schedule.
         victims: the pods on the node that it is nominated to, if that node might still suit.
     """
-    if not info.shape.preempts:
-        return NEVER
-    priority = info.shape.priority
-    if any(victim.info.shape.priority < priority and _goes_for_another(victim.pod) for victim in victims):
-        return TERMINATING
+    if not info.requirements.may_preempt:
+        return PREEMPTION_NEVER
+    priority = info.requirements.priority
+    if any(victim.info.requirements.priority < priority and _is_being_preempted(victim.pod) for victim in victims):
+        return VICTIM_TERMINATING
     return ""
 
 
-def _goes_for_another(pod: Obj) -> bool:
+def _is_being_preempted(pod: Obj) -> bool:
     """Return True if the pod is terminating because of preemption (podTerminatingByPreemption)."""
     if not pod["metadata"].get("deletionTimestamp"):
         return False

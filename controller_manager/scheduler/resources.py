@@ -10,17 +10,17 @@ Amounts: TypeAlias = Mapping[str, int]
 """Resource → how much of it, cpu in thousandths, the others in whole units."""
 
 CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
-_BASIC = (CPU, MEMORY, STORAGE)
+_BASIC_RESOURCES = (CPU, MEMORY, STORAGE)
 _POD_LEVEL = frozenset((CPU, MEMORY))
 _HUGE_PAGES = "hugepages-"
 
-MISSING: Amounts = {CPU: 100, MEMORY: 200 * 1024 * 1024}
+DEFAULT_REQUESTS: Amounts = {CPU: 100, MEMORY: 200 * 1024 * 1024}
 """The amounts that scores use for a container that requests nothing (scheduler/util/pod_resources.go)."""
 
-_NOTHING: Amounts = {}
+_NO_AMOUNTS: Amounts = {}
 
 
-def amounts(listed: Obj | None) -> dict[str, int]:
+def parse_amounts(listed: Obj | None) -> dict[str, int]:
     """Parse a ResourceList; resources that schedulers do not count are left out (framework.Resource.Add).
 
     Raises:
@@ -30,7 +30,7 @@ def amounts(listed: Obj | None) -> dict[str, int]:
     for name, text in (listed or {}).items():
         if name == CPU:
             parsed[name] = quantity.of(text).milli_value
-        elif name in _BASIC or name == PODS or _is_scalar(name):
+        elif name in _BASIC_RESOURCES or name == PODS or _is_scalar(name):
             parsed[name] = quantity.of(text).value
     return parsed
 
@@ -40,7 +40,7 @@ def _is_scalar(name: str) -> bool:
     return "/" in name or name.startswith((_HUGE_PAGES, "attachable-volumes-"))
 
 
-def requests_of(spec: Obj, missing: Amounts = _NOTHING) -> dict[str, int]:
+def pod_requests(spec: Obj, missing: Amounts = _NO_AMOUNTS) -> dict[str, int]:
     """Return the larger of what a pod needs while it runs and while it starts (component-helpers/resource PodRequests).
 
     Args:
@@ -50,31 +50,31 @@ def requests_of(spec: Obj, missing: Amounts = _NOTHING) -> dict[str, int]:
     Raises:
         QuantityError: an amount is not a quantity.
     """
-    pod_level = _pod_level(spec)
+    pod_level = _pod_level_requests(spec)
     if pod_level and missing:
-        known = requests_of(spec)
+        known = pod_requests(spec)
         missing = {name: amount for name, amount in missing.items() if name not in known}
-    running = _sum(_container(container, missing) for container in spec.get("containers") or ())
+    running = _sum(_container_requests(container, missing) for container in spec.get("containers") or ())
     sidecars: dict[str, int] = {}
     starting: dict[str, int] = {}
     for container in spec.get("initContainers") or ():
-        needed = _sum((_container(container, missing), sidecars))
+        needed = _sum((_container_requests(container, missing), sidecars))
         if container.get("restartPolicy") == "Always":
             sidecars = needed
-            running = _sum((running, _container(container, missing)))
-        starting = _most(starting, needed)
-    total = _most(running, starting) | pod_level
-    return _sum((total, amounts(spec.get("overhead"))))
+            running = _sum((running, _container_requests(container, missing)))
+        starting = _maximum(starting, needed)
+    total = _maximum(running, starting) | pod_level
+    return _sum((total, parse_amounts(spec.get("overhead"))))
 
 
-def _container(container: Obj, missing: Amounts) -> Amounts:
-    requests = amounts((container.get("resources") or {}).get("requests"))
+def _container_requests(container: Obj, missing: Amounts) -> Amounts:
+    requests = parse_amounts((container.get("resources") or {}).get("requests"))
     return {**missing, **requests} if missing else requests
 
 
-def _pod_level(spec: Obj) -> dict[str, int]:
+def _pod_level_requests(spec: Obj) -> dict[str, int]:
     """Return the requests of the pod as a whole, which count instead of the sum of its containers."""
-    requests = amounts((spec.get("resources") or {}).get("requests"))
+    requests = parse_amounts((spec.get("resources") or {}).get("requests"))
     return {name: n for name, n in requests.items() if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)}
 
 
@@ -86,11 +86,14 @@ def _sum(parts: Iterable[Amounts]) -> dict[str, int]:
     return total
 
 
-def _most(first: Amounts, second: Amounts) -> dict[str, int]:
+def _maximum(first: Amounts, second: Amounts) -> dict[str, int]:
     return {name: max(first.get(name, 0), second.get(name, 0)) for name in {**first, **second}}
 
 
 def in_order(requests: Amounts) -> tuple[tuple[str, int], ...]:
     """Return the nonzero requests in the order in which shortages are reported: cpu, memory, storage, then by name."""
-    known = [(name, requests[name]) for name in _BASIC if requests.get(name)]
-    return (*known, *sorted((name, n) for name, n in requests.items() if n and name not in _BASIC and name != PODS))
+    known = [(name, requests[name]) for name in _BASIC_RESOURCES if requests.get(name)]
+    return (
+        *known,
+        *sorted((name, n) for name, n in requests.items() if n and name not in _BASIC_RESOURCES and name != PODS),
+    )

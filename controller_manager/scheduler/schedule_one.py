@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
 from apiserver.api.selectors import LabelSelector
-from controller_manager.scheduler.feasible_nodes import Accepts, Diagnosis, FeasibleNodes
+from controller_manager.scheduler.feasible_nodes import Diagnosis, FeasibleNodes, NodeFilter
 from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_info import PodInfo
-from controller_manager.scheduler.preemption import Candidate, Search, Victim, preempt, why_not_eligible
+from controller_manager.scheduler.preemption import Candidate, PreemptionContext, Victim, preempt, why_not_eligible
 from controller_manager.scheduler.snapshot import Cluster
 from controller_manager.scheduler.status import NO_NODES, NOT_HELPFUL, VOLUME_BINDING, fit_error
-from controller_manager.scheduler.volume_binding import Bindings, PodVolumes, Storage, pod_volumes
+from controller_manager.scheduler.volume_binding import Bindings, PodVolumes, StorageListers, pod_volumes
 
-_NODES = frozenset(("",))
-_NOTHING_TO_BIND = Bindings()
+_ALL_NODES = frozenset(("",))
+_NO_BINDINGS = Bindings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class SchedulingContext:
     """
 
     selector: Callable[[Obj], LabelSelector | None]
-    storage: Storage
+    storage: StorageListers
     pods_on: Callable[[str], Iterable[Obj]]
     budgets: Callable[[], Sequence[Obj]]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ScheduleResult:
     """The pod has a node, and counts there already.
 
     Attributes:
@@ -50,7 +50,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class FitFailure:
     """No node suits the pod.
 
     Attributes:
@@ -59,7 +59,7 @@ class Refused:
         plugins: the plug-ins that refused it.
         nominated: the name of the node that it is nominated to, "" for none.
         candidate: the pods to preempt there, None if there are none.
-        demoted: the uids of less important pods that lose their nomination to the same node.
+        retried_keys: the uids of less important pods that lose their nomination to the same node.
     """
 
     info: PodInfo
@@ -67,10 +67,10 @@ class Refused:
     plugins: frozenset[str]
     nominated: str = ""
     candidate: Candidate | None = None
-    demoted: Sequence[str] = ()
+    retried_keys: Sequence[str] = ()
 
 
-def decide(cluster: Cluster, pod: Obj, *, context: SchedulingContext) -> Chosen | Refused:
+def schedule_pod(cluster: Cluster, pod: Obj, *, context: SchedulingContext) -> ScheduleResult | FitFailure:
     """Find a node for the pod, and count the pod there.
 
     Args:
@@ -83,23 +83,23 @@ def decide(cluster: Cluster, pod: Obj, *, context: SchedulingContext) -> Chosen 
     """
     info, uid = cluster.info_of(pod), pod["metadata"]["uid"]
     if not len(cluster):
-        return Refused(info, NO_NODES, _NODES)
+        return FitFailure(info, NO_NODES, _ALL_NODES)
     nominated_node = cluster.delete_nomination(uid)
     attempt = _Attempt(cluster, pod, info, context, nominated_node)
     volumes = pod_volumes(pod, context.storage) if pod["spec"].get("volumes") else None
     if isinstance(volumes, str):
-        return attempt.refuse_before(volumes)
+        return attempt.refuse_by_prefilter(volumes)
     accepts = volumes.status if volumes is not None else None
     feasible_nodes = cluster.feasible_nodes(info, lambda: context.selector(pod))
-    node = attempt.find(feasible_nodes, accepts)
+    node = attempt.find_node(feasible_nodes, accepts)
     if node is None:
-        return attempt.refuse(feasible_nodes, accepts)
-    cluster.assume(uid, info, node=node)
-    return Chosen(node.name, _bindings(volumes, node))
+        return attempt.refuse_by_filters(feasible_nodes, accepts)
+    cluster.assume_pod(uid, info, node=node)
+    return ScheduleResult(node.name, _bindings(volumes, node))
 
 
 def _bindings(volumes: PodVolumes | None, node: NodeInfo) -> Bindings:
-    return (volumes.bindings(node) if volumes is not None else None) or _NOTHING_TO_BIND
+    return (volumes.bindings(node) if volumes is not None else None) or _NO_BINDINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Attempt:
     context: SchedulingContext
     nominated_node: NodeInfo | None
 
-    def find(self, feasible_nodes: FeasibleNodes, accepts: Accepts | None) -> NodeInfo | None:
+    def find_node(self, feasible_nodes: FeasibleNodes, accepts: NodeFilter | None) -> NodeInfo | None:
         """Return the node that the pod is nominated to if it suits by now, else the best one; None if none suits."""
         nominated_node = self.nominated_node
         if (
@@ -119,40 +119,42 @@ class _Attempt:
             and feasible_nodes.status(nominated_node, accepts=accepts) is None
         ):
             return nominated_node
-        return feasible_nodes.choose(accepts)
+        return feasible_nodes.best_node(accepts)
 
-    def refuse_before(self, reason: str) -> Refused:
+    def refuse_by_prefilter(self, reason: str) -> FitFailure:
         """Refuse the pod before looking at nodes, since something is missing without which none suits."""
         nodes = len(self.cluster)
         after = why_not_eligible(self.info, ()) or fit_error(nodes, Counter({NOT_HELPFUL: nodes}))
         message = fit_error(nodes, Counter(), before=reason, after=f"preemption: {after}")
-        return Refused(self.info, message, frozenset((VOLUME_BINDING,)))
+        return FitFailure(self.info, message, frozenset((VOLUME_BINDING,)))
 
-    def refuse(self, feasible_nodes: FeasibleNodes, accepts: Accepts | None) -> Refused:
+    def refuse_by_filters(self, feasible_nodes: FeasibleNodes, accepts: NodeFilter | None) -> FitFailure:
         """Refuse the pod since no node suits it, and see whether preempting others would help."""
         diagnosis = feasible_nodes.diagnose(accepts)
         if why := why_not_eligible(self.info, self._nominated_node_victims(diagnosis)):
             kept = self.nominated_node.name if self.nominated_node is not None else ""
-            return self._refused(diagnosis, f"preemption: {why}", nominated=kept)
-        search = Search(self.info, feasible_nodes, len(self.cluster), self._victims, self.context.budgets, accepts)
+            return self._fit_failure(diagnosis, f"preemption: {why}", nominated=kept)
+        search = PreemptionContext(
+            self.info, feasible_nodes, len(self.cluster), self._victims, self.context.budgets, accepts
+        )
         result = preempt(search, diagnosis.resolvable)
         if isinstance(result, str):
-            return self._refused(diagnosis, f"preemption: {result}")
-        return self._refused(diagnosis, nominated=result.node.name, candidate=result)
+            return self._fit_failure(diagnosis, f"preemption: {result}")
+        return self._fit_failure(diagnosis, nominated=result.node.name, candidate=result)
 
-    def _refused(
+    def _fit_failure(
         self, diagnosis: Diagnosis, after: str = "", *, nominated: str = "", candidate: Candidate | None = None
-    ) -> Refused:
+    ) -> FitFailure:
         message = fit_error(diagnosis.nodes, diagnosis.reasons, after=after)
-        demoted = self._demote(candidate.node) if candidate is not None else ()
+        demoted = self._clear_lower_nominations(candidate.node) if candidate is not None else ()
         if nominated:
-            self.cluster.nominate(self.pod["metadata"]["uid"], self.info.shape, name=nominated)
-        return Refused(self.info, message, diagnosis.plugins, nominated, candidate, demoted)
+            self.cluster.nominate(self.pod["metadata"]["uid"], self.info.requirements, name=nominated)
+        return FitFailure(self.info, message, diagnosis.plugins, nominated, candidate, demoted)
 
-    def _demote(self, node: NodeInfo) -> Sequence[str]:
+    def _clear_lower_nominations(self, node: NodeInfo) -> Sequence[str]:
         """Take nominations to the node from less important pods, which look for another sooner (prepareCandidate)."""
-        priority = self.info.shape.priority
-        lesser = [uid for uid, shape in node.nominated.items() if shape.priority < priority]
+        priority = self.info.requirements.priority
+        lesser = [uid for uid, requirements in node.nominated.items() if requirements.priority < priority]
         for uid in lesser:
             self.cluster.delete_nomination(uid)
         return lesser
@@ -164,6 +166,6 @@ class _Attempt:
 
     def _victims(self, node: NodeInfo) -> Iterator[Victim]:
         for pod in self.context.pods_on(node.name):
-            placed = self.cluster.placed(pod["metadata"]["uid"])
+            placed = self.cluster.placement_of(pod["metadata"]["uid"])
             if placed is not None and placed.node is node:
                 yield Victim(pod, placed.info)

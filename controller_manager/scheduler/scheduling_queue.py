@@ -18,18 +18,18 @@ from controller_manager.scheduler.pod_info import PodInfo
 
 INITIAL_BACKOFF, MAX_BACKOFF = 1.0, 10.0
 """Seconds of backoff after the first failure, doubled with each one, and the maximum (podInitialBackoffSeconds)."""
-MAX_PARKED = 300.0
+MAX_UNSCHEDULABLE_SECONDS = 300.0
 """Seconds after which a pod is tried again without an event (podMaxInUnschedulablePodsDuration)."""
 
 
-class Part(Enum):
+class QueuePart(Enum):
     """The part of the queue that a pod is in."""
 
     ACTIVE = "its turn comes by priority"
     BACKOFF = "it was tried not long ago"
-    PARKED = "something has to happen first"
-    TAKEN = "it is being placed"
-    GONE = "it wants no node any more"
+    UNSCHEDULABLE = "something has to happen first"
+    IN_FLIGHT = "it is being placed"
+    REMOVED = "it wants no node any more"
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +40,7 @@ class QueuedPod:
         key, uid: of the pod.
         failures: how many attempts found no node.
         errors: how many attempts in a row ended with an error.
-        until: the end of its backoff; before that it is tried only if no pod is active.
+        backoff_end: the end of its backoff; before that it is tried only if no pod is active.
         since: when it began to wait for an event.
         info: its PodInfo at the attempt that found no node.
         plugins: the plug-ins that refused it then.
@@ -53,11 +53,11 @@ class QueuedPod:
     priority: int
     failures: int = 0
     errors: int = 0
-    until: float = 0.0
+    backoff_end: float = 0.0
     since: float = 0.0
     info: PodInfo | None = None
     plugins: frozenset[str] = frozenset()
-    part: Part = Part.GONE
+    part: QueuePart = QueuePart.REMOVED
     entry: int = 0
 
 
@@ -66,11 +66,11 @@ class _Entry(NamedTuple):
 
     rank: float
     number: int
-    waiting: QueuedPod
+    queued: QueuedPod
 
     @property
     def is_current(self) -> bool:
-        return self.waiting.entry == self.number and self.waiting.part in (Part.ACTIVE, Part.BACKOFF)
+        return self.queued.entry == self.number and self.queued.part in (QueuePart.ACTIVE, QueuePart.BACKOFF)
 
 
 class SchedulingQueue:
@@ -81,7 +81,7 @@ class SchedulingQueue:
         self._active: list[_Entry] = []
         self._ranked: list[_Entry] = []
         self._timed: list[_Entry] = []
-        self._parked: dict[PodInfo, dict[str, QueuedPod]] = {}
+        self._unschedulable: dict[PodInfo, dict[str, QueuedPod]] = {}
         self._numbers = count(1)
         self._eager = True
 
@@ -97,13 +97,13 @@ class SchedulingQueue:
         return _first(self._active) is not None or _first(self._timed) is not None
 
     @property
-    def has_parked(self) -> bool:
+    def has_unschedulable(self) -> bool:
         """True if pods wait for an event."""
-        return bool(self._parked)
+        return bool(self._unschedulable)
 
-    def parts(self) -> Counter[Part]:
+    def sizes(self) -> Counter[QueuePart]:
         """Return the number of pods in each part."""
-        return Counter(waiting.part for waiting in self._pods.values())
+        return Counter(queued.part for queued in self._pods.values())
 
     def add(self, key: str, uid: str, *, priority: int) -> None:
         """Add a pod; one that waits for an event already is tried again, since the pod itself has changed."""
@@ -119,9 +119,9 @@ class SchedulingQueue:
         known = self._pods.pop(uid, None)
         if known is None:
             return False
-        was_taken = known.part is Part.TAKEN
-        self._unpark(known)
-        known.part = Part.GONE
+        was_taken = known.part is QueuePart.IN_FLIGHT
+        self._remove_unschedulable(known)
+        known.part = QueuePart.REMOVED
         return was_taken
 
     def retry(self, uid: str) -> str:
@@ -129,7 +129,7 @@ class SchedulingQueue:
         known = self._pods.get(uid)
         if known is None:
             return ""
-        if known.part is Part.PARKED:
+        if known.part is QueuePart.UNSCHEDULABLE:
             self._retry(known)
         return known.key
 
@@ -138,56 +138,56 @@ class SchedulingQueue:
     def pop(self, now: float) -> QueuedPod | None:
         """Return the pod to schedule next, None if there is none; the caller has to park, fail or remove it."""
         while (entry := _first(self._timed)) is not None and entry.rank <= now:
-            self._activate(entry.waiting)
+            self._activate(entry.queued)
         entry = self._next()
         if entry is None:
             return None
-        entry.waiting.part = Part.TAKEN
-        return entry.waiting
+        entry.queued.part = QueuePart.IN_FLIGHT
+        return entry.queued
 
     def next_key(self) -> str:
         """Return the key of the pod to schedule next, "" if there is none."""
         entry = self._next()
-        return entry.waiting.key if entry is not None else ""
+        return entry.queued.key if entry is not None else ""
 
     def _next(self) -> _Entry | None:
         """Return the first active entry; if there is none and that has succeeded so far, the first that backs off."""
         entry = _first(self._active)
         return _first(self._ranked) if entry is None and self._eager else entry
 
-    def due(self) -> float | None:
+    def next_backoff_end(self) -> float | None:
         """Return when the next backoff ends, None if no pod backs off."""
         entry = _first(self._timed)
         return entry.rank if entry is not None else None
 
     # -- who is given back
 
-    def park(self, waiting: QueuedPod, info: PodInfo, *, plugins: frozenset[str], now: float) -> None:
+    def add_unschedulable(self, queued: QueuedPod, info: PodInfo, *, plugins: frozenset[str], now: float) -> None:
         """Put a pod that found no node aside until an event that may change one of the plug-ins' minds.
 
         If it was tried before its backoff was over, no other pod is until the next event.
         """
-        if waiting.part is not Part.TAKEN:
+        if queued.part is not QueuePart.IN_FLIGHT:
             return
-        self._eager = self._eager and now >= waiting.until
-        waiting.failures += 1
-        waiting.errors = 0
-        waiting.info, waiting.plugins, waiting.since = info, plugins, now
-        waiting.until = now + _patience(waiting.failures)
-        waiting.part = Part.PARKED
-        self._parked.setdefault(info, {})[waiting.uid] = waiting
+        self._eager = self._eager and now >= queued.backoff_end
+        queued.failures += 1
+        queued.errors = 0
+        queued.info, queued.plugins, queued.since = info, plugins, now
+        queued.backoff_end = now + _backoff_seconds(queued.failures)
+        queued.part = QueuePart.UNSCHEDULABLE
+        self._unschedulable.setdefault(info, {})[queued.uid] = queued
 
-    def fail(self, waiting: QueuedPod, now: float) -> None:
+    def add_after_error(self, queued: QueuedPod, now: float) -> None:
         """Try a pod again after a backoff, since its attempt ended with an error."""
-        if waiting.part is not Part.TAKEN:
+        if queued.part is not QueuePart.IN_FLIGHT:
             return
-        waiting.errors += 1
-        waiting.until = now + _patience(waiting.errors)
-        self._back_off(waiting)
+        queued.errors += 1
+        queued.backoff_end = now + _backoff_seconds(queued.errors)
+        self._back_off(queued)
 
     # -- what helps
 
-    def move(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> list[str]:
+    def move_helped(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> list[str]:
         """Try the pods again that an event may help; return their keys.
 
         Args:
@@ -195,47 +195,52 @@ class SchedulingQueue:
                 for all pods with the same PodInfo and plug-ins.
         """
         moved = []
-        for info, alike in list(self._parked.items()):
+        for info, alike in list(self._unschedulable.items()):
             known: dict[frozenset[str], bool] = {}
-            for waiting in list(alike.values()):
-                plugins = waiting.plugins
+            for queued in list(alike.values()):
+                plugins = queued.plugins
                 if plugins not in known:
                     known[plugins] = helps(info, plugins)
                 if known[plugins]:
-                    self._retry(waiting)
-                    moved.append(waiting.key)
+                    self._retry(queued)
+                    moved.append(queued.key)
         return moved
 
-    def flush(self, now: float) -> None:
+    def flush_unschedulable(self, now: float) -> None:
         """Try pods again that have waited very long, in case an event was missed."""
-        late = [w for alike in self._parked.values() for w in alike.values() if now - w.since >= MAX_PARKED]
-        for waiting in late:
-            self._unpark(waiting)
-            self._activate(waiting)
+        late = [
+            w
+            for alike in self._unschedulable.values()
+            for w in alike.values()
+            if now - w.since >= MAX_UNSCHEDULABLE_SECONDS
+        ]
+        for queued in late:
+            self._remove_unschedulable(queued)
+            self._activate(queued)
 
     # -- parts
 
-    def _activate(self, waiting: QueuedPod) -> None:
-        waiting.part, waiting.entry = Part.ACTIVE, next(self._numbers)
-        heappush(self._active, _Entry(-waiting.priority, waiting.entry, waiting))
+    def _activate(self, queued: QueuedPod) -> None:
+        queued.part, queued.entry = QueuePart.ACTIVE, next(self._numbers)
+        heappush(self._active, _Entry(-queued.priority, queued.entry, queued))
 
-    def _back_off(self, waiting: QueuedPod) -> None:
-        waiting.part, waiting.entry = Part.BACKOFF, next(self._numbers)
-        heappush(self._timed, _Entry(waiting.until, waiting.entry, waiting))
+    def _back_off(self, queued: QueuedPod) -> None:
+        queued.part, queued.entry = QueuePart.BACKOFF, next(self._numbers)
+        heappush(self._timed, _Entry(queued.backoff_end, queued.entry, queued))
 
-    def _retry(self, waiting: QueuedPod) -> None:
-        self._unpark(waiting)
-        self._back_off(waiting)
+    def _retry(self, queued: QueuedPod) -> None:
+        self._remove_unschedulable(queued)
+        self._back_off(queued)
         self._eager = True
-        heappush(self._ranked, _Entry(-waiting.priority, waiting.entry, waiting))
+        heappush(self._ranked, _Entry(-queued.priority, queued.entry, queued))
 
-    def _unpark(self, waiting: QueuedPod) -> None:
-        if waiting.part is Part.PARKED:
-            assert waiting.info is not None
-            alike = self._parked[waiting.info]
-            del alike[waiting.uid]
+    def _remove_unschedulable(self, queued: QueuedPod) -> None:
+        if queued.part is QueuePart.UNSCHEDULABLE:
+            assert queued.info is not None
+            alike = self._unschedulable[queued.info]
+            del alike[queued.uid]
             if not alike:
-                del self._parked[waiting.info]
+                del self._unschedulable[queued.info]
 
 
 def _first(heap: list[_Entry]) -> _Entry | None:
@@ -245,5 +250,5 @@ def _first(heap: list[_Entry]) -> _Entry | None:
     return heap[0] if heap else None
 
 
-def _patience(failures: int) -> float:
+def _backoff_seconds(failures: int) -> float:
     return min(INITIAL_BACKOFF * 2.0 ** (failures - 1), MAX_BACKOFF)

@@ -13,18 +13,18 @@ from apiserver.api.selectors import LabelSelector
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.scheduler.feasible_nodes import FeasibleNodes
 from controller_manager.scheduler.node_info import NodeInfo
-from controller_manager.scheduler.pod_affinity import Rules, rules_of
-from controller_manager.scheduler.pod_info import PodInfo, PodInfos, Shape
+from controller_manager.scheduler.pod_affinity import TopologyRules, rules_of
+from controller_manager.scheduler.pod_info import PodInfo, PodInfoCache, PodRequirements
 from controller_manager.scheduler.topology import NO_POD_AFFINITY, PodAffinity, default_constraints
 
-_CACHED_NODES = 65_536
+_MAX_CACHED_NODES = 65_536
 """The most nodes that all cached FeasibleNodes together may hold; those used last are kept."""
-_CACHED_PODS = 1024
+_MAX_CACHED_POD_INFOS = 1024
 """For how many PodInfos their FeasibleNodes are cached."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PodPlacement:
     """A pod's node."""
 
     info: PodInfo
@@ -40,10 +40,10 @@ class Cluster:
 
     def __init__(self) -> None:
         self.nodes: dict[str, NodeInfo] = {}
-        self._infos = PodInfos()
-        self._placed: dict[str, Placed] = {}
+        self._infos = PodInfoCache()
+        self._placements: dict[str, PodPlacement] = {}
         self._assumed: set[str] = set()
-        self._leaving: set[str] = set()
+        self._terminating: set[str] = set()
         self._nominated: dict[str, NodeInfo] = {}
         self._pod_affinities: dict[PodAffinity, int] = {}
         self._namespaces: dict[str, Mapping[str, str]] = {}
@@ -51,7 +51,7 @@ class Cluster:
         self._existing = 0
         self._journal: list[tuple[NodeInfo, PodInfo | None]] = []
         self._trimmed = 0
-        self._feasible_nodes: dict[tuple[Shape, Rules], FeasibleNodes] = {}
+        self._feasible_nodes: dict[tuple[PodRequirements, TopologyRules], FeasibleNodes] = {}
         self._by_pod_info: dict[PodInfo, FeasibleNodes] = {}
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class Cluster:
         return self._existing
 
     def info_of(self, pod: Obj) -> PodInfo:
-        """Return the PodInfo of a pod (PodInfos.of)."""
+        """Return the PodInfo of a pod (PodInfoCache.of)."""
         return self._infos.of(pod)
 
     # -- events of the watch
@@ -93,25 +93,25 @@ class Cluster:
         """Take over a pod that has no node according to the watch; it may have been assumed on one a moment ago."""
         before = ((old or {}).get("status") or {}).get("nominatedNodeName")
         after = (new.get("status") or {}).get("nominatedNodeName")
-        if after == before or uid in self._placed:
+        if after == before or uid in self._placements:
             return
         if after:
-            self.nominate(uid, self._infos.of(new).shape, name=after)
+            self.nominate(uid, self._infos.of(new).requirements, name=after)
         else:
             self.delete_nomination(uid)
 
     def _pod_with_node(self, uid: str, new: Obj, *, old: Obj | None, name: str) -> None:
-        placed = self._placed.get(uid)
+        placed = self._placements.get(uid)
         if placed is None or placed.node.name != name:
             self._remove_pod(uid)
             self._add_pod(uid, self._infos.of(new), name=name)
-        elif old is not None and _may_be_another(old, new):
+        elif old is not None and _may_change_pod_info(old, new):
             info = self._infos.of(new)
             if info is not placed.info:
                 self._remove_pod(uid)
                 self._add_pod(uid, info, name=name)
-        if new["metadata"].get("deletionTimestamp") and uid not in self._leaving:
-            self._begin_leaving(uid)
+        if new["metadata"].get("deletionTimestamp") and uid not in self._terminating:
+            self._begin_terminating(uid)
         self._assumed.discard(uid)
         if self._nominated:
             self.delete_nomination(uid)
@@ -122,62 +122,62 @@ class Cluster:
         if labels is not None:
             self._namespaces[name] = labels
         if before is not None and before != labels:
-            self.outdate()
+            self.invalidate_selectors()
             self._feasible_nodes.clear()
 
-    def outdate(self) -> None:
+    def invalidate_selectors(self) -> None:
         """Drop what depends on the selectors by which pods are spread, since a Service or the like has changed."""
         self._by_pod_info.clear()
 
     # -- pods on nodes
 
-    def placed(self, uid: str) -> Placed | None:
+    def placement_of(self, uid: str) -> PodPlacement | None:
         """Return the node that a pod is on or assumed on, None if it has none."""
-        return self._placed.get(uid)
+        return self._placements.get(uid)
 
     def is_assumed(self, uid: str) -> bool:
         """Return True if the pod is assumed on a node and the watch has not confirmed it."""
         return uid in self._assumed
 
-    def assume(self, uid: str, info: PodInfo, *, node: NodeInfo) -> None:
+    def assume_pod(self, uid: str, info: PodInfo, *, node: NodeInfo) -> None:
         """Count a pod on its node before the watch has confirmed it (AssumePod)."""
         self._add_pod(uid, info, name=node.name)
         self._assumed.add(uid)
         self.delete_nomination(uid)
 
-    def forget(self, uid: str) -> None:
+    def forget_pod(self, uid: str) -> None:
         """Stop assuming a pod; do nothing if the watch has confirmed its node (ForgetPod)."""
         if uid in self._assumed:
             self._remove_pod(uid)
 
     def _add_pod(self, uid: str, info: PodInfo, *, name: str) -> None:
         node = self._node(name)
-        node.add(info)
-        self._placed[uid] = Placed(info, node)
+        node.add_pod(info)
+        self._placements[uid] = PodPlacement(info, node)
         if info.pod_affinity is not NO_POD_AFFINITY:
             self._count_pod_affinity(info.pod_affinity, 1)
         self._record_change(node, info)
 
     def _remove_pod(self, uid: str) -> None:
-        placed = self._placed.pop(uid, None)
+        placed = self._placements.pop(uid, None)
         if placed is None:
             return
         self._assumed.discard(uid)
         info, node = placed.info, placed.node
-        node.remove(info)
-        if uid in self._leaving:
-            self._leaving.discard(uid)
-            node.mark_leaving(info, -1)
+        node.remove_pod(info)
+        if uid in self._terminating:
+            self._terminating.discard(uid)
+            node.count_terminating(info, -1)
         if info.pod_affinity is not NO_POD_AFFINITY:
             self._count_pod_affinity(info.pod_affinity, -1)
         self._record_change(node, info)
         self._forget_if_empty(node)
 
-    def _begin_leaving(self, uid: str) -> None:
+    def _begin_terminating(self, uid: str) -> None:
         """Note that a pod is being deleted: it still takes room, but no longer counts for spreading."""
-        placed = self._placed[uid]
-        self._leaving.add(uid)
-        placed.node.mark_leaving(placed.info, 1)
+        placed = self._placements[uid]
+        self._terminating.add(uid)
+        placed.node.count_terminating(placed.info, 1)
         self._record_change(placed.node, placed.info)
 
     def _count_pod_affinity(self, pod_affinity: PodAffinity, change: int) -> None:
@@ -187,7 +187,7 @@ class Cluster:
         else:
             del self._pod_affinities[pod_affinity]
         if not count or count == change:  # the first of its kind, or the last: rules depend on which there are
-            self.outdate()
+            self.invalidate_selectors()
 
     def _node(self, name: str) -> NodeInfo:
         node = self.nodes.get(name)
@@ -202,14 +202,14 @@ class Cluster:
 
     # -- nominations
 
-    def nominate(self, uid: str, shape: Shape, *, name: str) -> None:
+    def nominate(self, uid: str, requirements: PodRequirements, *, name: str) -> None:
         """Note that a pod is nominated to a node, and gets it when its victims are gone (status.nominatedNodeName)."""
         known = self._nominated.get(uid)
         if known is not None and known.name == name:
             return
         self.delete_nomination(uid)
         if (node := self.nodes.get(name)) is not None:
-            node.nominated[uid] = shape
+            node.nominated[uid] = requirements
             self._nominated[uid] = node
             self._record_change(node)
 
@@ -234,9 +234,9 @@ class Cluster:
         feasible_nodes = self._by_pod_info.get(info)
         if feasible_nodes is None:
             selector = LabelSelector() if info.spread else default_selector()
-            feasible_nodes = self._find(info, selector or LabelSelector())
+            feasible_nodes = self._feasible_nodes_for(info, selector or LabelSelector())
             if selector is not None:
-                if len(self._by_pod_info) >= _CACHED_PODS:
+                if len(self._by_pod_info) >= _MAX_CACHED_POD_INFOS:
                     self._by_pod_info.clear()
                 self._by_pod_info[info] = feasible_nodes
         self._catch_up(feasible_nodes)
@@ -249,19 +249,19 @@ class Cluster:
             self._catch_up(feasible_nodes)
         return feasible_nodes
 
-    def _find(self, info: PodInfo, selector: LabelSelector) -> FeasibleNodes:
+    def _feasible_nodes_for(self, info: PodInfo, selector: LabelSelector) -> FeasibleNodes:
         default = default_constraints(selector)
         rules = rules_of(info, default=default, others=self._pod_affinities, namespaces=self._namespaces)
-        key = (info.shape, rules)
+        key = (info.requirements, rules)
         feasible_nodes = self._feasible_nodes.pop(key, None)
         if feasible_nodes is None:
-            feasible_nodes = FeasibleNodes(info.shape, rules, namespaces=self._namespaces)
-            self._make_room()
+            feasible_nodes = FeasibleNodes(info.requirements, rules, namespaces=self._namespaces)
+            self._evict_cached()
         self._feasible_nodes[key] = feasible_nodes
         return feasible_nodes
 
-    def _make_room(self) -> None:
-        while self._feasible_nodes and (len(self._feasible_nodes) + 1) * len(self.nodes) > _CACHED_NODES:
+    def _evict_cached(self) -> None:
+        while self._feasible_nodes and (len(self._feasible_nodes) + 1) * len(self.nodes) > _MAX_CACHED_NODES:
             gone = self._feasible_nodes.pop(next(iter(self._feasible_nodes)))
             self._by_pod_info = {
                 info: feasible_nodes for info, feasible_nodes in self._by_pod_info.items() if feasible_nodes is not gone
@@ -276,11 +276,11 @@ class Cluster:
             changed = dict.fromkeys((*self.nodes.values(), *feasible_nodes.nodes), True)
         else:
             for node, info in islice(self._journal, feasible_nodes.journal_position - self._trimmed, None):
-                if info is None or feasible_nodes.matters(info):
+                if info is None or feasible_nodes.is_affected_by(info):
                     changed[node] = True
                 else:
                     changed.setdefault(node, False)
-        feasible_nodes.settle(changed)
+        feasible_nodes.update(changed)
         feasible_nodes.journal_position = end
 
     def _record_change(self, node: NodeInfo, info: PodInfo | None = None) -> None:
@@ -297,7 +297,7 @@ class Cluster:
             self._trimmed += half
 
 
-def _may_be_another(old: Obj, new: Obj) -> bool:
+def _may_change_pod_info(old: Obj, new: Obj) -> bool:
     """Return True if the pod's PodInfo may differ: its labels differ, or its spec does, as after a resize."""
     before, after = old["metadata"], new["metadata"]
     if old is new:

@@ -28,20 +28,20 @@ class SpreadConstraint:
         max_skew: how many more pods a domain may have than the one with the fewest.
         hard: True if a node that violates it is refused, False if its score is lower.
         selector: of the pods that count, in the namespace of the pod to schedule.
-        itself: 1 if the selector matches the pod to schedule, else 0.
+        selects_own_pod: 1 if the selector matches the pod to schedule, else 0.
         min_domains: with fewer domains than this, the smallest count is taken to be 0.
-        heeds_affinity: only nodes that the pod's node affinity allows make domains.
-        heeds_taints: only nodes whose taints the pod tolerates make domains.
+        honors_affinity: only nodes that the pod's node affinity allows make domains.
+        honors_taints: only nodes whose taints the pod tolerates make domains.
     """
 
     topology_key: str
     max_skew: int
     hard: bool
     selector: LabelSelector
-    itself: int
+    selects_own_pod: int
     min_domains: int = 1
-    heeds_affinity: bool = True
-    heeds_taints: bool = False
+    honors_affinity: bool = True
+    honors_taints: bool = False
 
 
 def spread_constraint(constraint: Obj, labels: Labels) -> SpreadConstraint:
@@ -131,19 +131,19 @@ class PodAffinity:
     """A pod's affinity and anti-affinity to other pods; where it is kept, equal ones are one object.
 
     Attributes:
-        near: required affinity: all of these must be near.
-        far: required anti-affinity: none of these may be near.
+        affinity: required affinity: all of these must be near.
+        anti_affinity: required anti-affinity: none of these may be near.
         preferred: preferred affinity, and with a weight below 0 preferred anti-affinity.
     """
 
-    near: tuple[PodTerm, ...] = ()
-    far: tuple[PodTerm, ...] = ()
+    affinity: tuple[PodTerm, ...] = ()
+    anti_affinity: tuple[PodTerm, ...] = ()
     preferred: tuple[PodTerm, ...] = ()
 
     @property
     def terms(self) -> tuple[tuple[PodTerm, ...], tuple[PodTerm, ...], tuple[PodTerm, ...]]:
         """The terms, by which two pod affinities are equal."""
-        return self.near, self.far, self.preferred
+        return self.affinity, self.anti_affinity, self.preferred
 
 
 NO_POD_AFFINITY = PodAffinity()

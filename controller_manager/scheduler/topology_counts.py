@@ -8,7 +8,7 @@ from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.topology import PodAffinity
 
-_REMEMBERED = 4096
+_MAX_CACHED = 4096
 
 
 class Tally(Protocol):
@@ -27,11 +27,11 @@ class PodTally:
 
     Attributes:
         test: returns the weight of pods with a PodInfo, 0 for those that do not count; called once for each.
-        with_leaving: True if pods that are being deleted count.
+        with_terminating: True if pods that are being deleted count.
     """
 
     test: Callable[[PodInfo], int]
-    with_leaving: bool
+    with_terminating: bool
     _known: dict[PodInfo, int]
 
     @classmethod
@@ -48,15 +48,15 @@ class PodTally:
                 weight = self.weight(info)
             if weight:
                 total += weight * count
-        if node.leaving and not self.with_leaving:
-            total -= sum(self.weight(info) * count for info, count in node.leaving.items())
+        if node.terminating and not self.with_terminating:
+            total -= sum(self.weight(info) * count for info, count in node.terminating.items())
         return total
 
     def weight(self, info: PodInfo, /) -> int:
         """Return the test's weight for the PodInfo."""
         weight = self._known.get(info)
         if weight is None:
-            if len(self._known) >= _REMEMBERED:
+            if len(self._known) >= _MAX_CACHED:
                 self._known.clear()
             weight = self._known[info] = int(self.test(info))
         return weight
@@ -115,36 +115,36 @@ class Domains:
         """Return True if any domain has a count other than 0."""
         return any(level for level in self._levels)
 
-    def join(self, value: str) -> None:
+    def add_node(self, value: str) -> None:
         """Add a node to a domain."""
         members = self._members.get(value, 0)
         self._members[value] = members + 1
         if not members:
             self.totals[value] = 0
-            self._shift(0, 1)
+            self._change_level(0, 1)
 
-    def leave(self, value: str) -> None:
+    def remove_node(self, value: str) -> None:
         """Remove a node from a domain; its own count has been subtracted before."""
         members = self._members[value] - 1
         if members:
             self._members[value] = members
         else:
             del self._members[value]
-            self._shift(self.totals.pop(value), -1)
+            self._change_level(self.totals.pop(value), -1)
 
-    def add(self, value: str, change: int) -> None:
+    def add_count(self, value: str, change: int) -> None:
         """Change the count of a domain."""
         before = self.totals[value]
         self.totals[value] = before + change
-        self._shift(before, -1)
-        self._shift(before + change, 1)
+        self._change_level(before, -1)
+        self._change_level(before + change, 1)
 
     @property
-    def least(self) -> int:
+    def minimum(self) -> int:
         """The lowest count of all domains."""
         return min(self._levels, default=0)
 
-    def _shift(self, level: int, change: int) -> None:
+    def _change_level(self, level: int, change: int) -> None:
         """Change the number of domains that have this count: there are few counts, and often very many domains."""
         left = self._levels.get(level, 0) + change
         if left:

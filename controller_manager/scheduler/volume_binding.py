@@ -36,15 +36,15 @@ _IN_USE = Status(
     VOLUME_RESTRICTIONS,
     resolvable=True,
 )
-_ELSEWHERE = "node(s) didn't match PersistentVolume's node affinity"
+_NODE_AFFINITY_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 _NOT_FOUND = "node(s) didn't find available persistent volumes to bind"
-_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+_VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 _OTHER_ZONE = Status(("node(s) had no available volume zone",), VOLUME_ZONE)
-_UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
+_UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
+class StorageListers:
     """Looks up claims, volumes and storage classes.
 
     Attributes:
@@ -83,7 +83,7 @@ class Bindings:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class CandidateVolume:
     """A volume that a pod has, or that a claim may get.
 
     Attributes:
@@ -93,35 +93,35 @@ class Offer:
     volume: Obj
     terms: tuple[NodeTerm, ...] | None
 
-    def reaches(self, node: NodeInfo) -> bool:
+    def is_reachable_from(self, node: NodeInfo) -> bool:
         """Return True if the node can use the volume (CheckNodeAffinity)."""
         return self.terms is None or any(term.matches(node.labels, node.name) for term in self.terms)
 
 
 @dataclass(frozen=True)
-class Unbound:
+class UnboundClaim:
     """A claim that is bound when its pod has a node; volumes for it are looked up on first use."""
 
     claim: Obj
-    storage: Storage
+    storage: StorageListers
 
     @cached_property
-    def selected(self) -> str:
+    def selected_node(self) -> str:
         """The node that a volume is being provisioned for, "" if there is none."""
         return annotations_of(self.claim).get(SELECTED_NODE) or ""
 
     @cached_property
-    def offers(self) -> Sequence[Offer]:
+    def candidates(self) -> Sequence[CandidateVolume]:
         """The volumes that suit the claim: those whose claimRef names it, then free ones, the smallest first."""
         claim = self.claim
-        if self.selected:
+        if self.selected_node:
             return ()
         matching = [v for v in self.storage.candidates(claim) if not mismatch(v, claim) and selects(claim, v)]
         named = [volume for volume in matching if is_for(volume, claim)]
         free = [
             volume for volume in matching if volume["spec"].get("claimRef") is None and phase_of(volume) == "Available"
         ]
-        return [_offer(volume) for volume in (*named, *sorted(free, key=size_of))]
+        return [_candidate(volume) for volume in (*named, *sorted(free, key=size_of))]
 
     @cached_property
     def topologies(self) -> Sequence[Obj] | None:
@@ -131,12 +131,16 @@ class Unbound:
             return None
         return storage_class.get("allowedTopologies") or ()
 
-    def match(self, node: NodeInfo, chosen: Collection[str]) -> Obj | None:
+    def find_matching(self, node: NodeInfo, chosen: Collection[str]) -> Obj | None:
         """Return the best volume that the node can use and that is not in `chosen`, or None (FindMatchingVolume)."""
-        volumes = (offer.volume for offer in self.offers if name_of(offer.volume) not in chosen and offer.reaches(node))
+        volumes = (
+            candidate.volume
+            for candidate in self.candidates
+            if name_of(candidate.volume) not in chosen and candidate.is_reachable_from(node)
+        )
         return next(volumes, None)
 
-    def can_be_made(self, node: NodeInfo) -> bool:
+    def can_be_provisioned(self, node: NodeInfo) -> bool:
         """Return True if a volume can be provisioned for the node (checkVolumeProvisions)."""
         if not self.topologies:
             return self.topologies is not None
@@ -156,25 +160,25 @@ class PodVolumes:
     """
 
     reserved: Collection[str]
-    bound: Sequence[Offer]
+    bound: Sequence[CandidateVolume]
     is_lost: bool
     is_in_use: bool
-    unbound: Sequence[Unbound]
+    unbound: Sequence[UnboundClaim]
 
     def status(self, node: NodeInfo) -> Status | None:
         """Return why a node does not suit, None if it does."""
         if self.is_in_use:
             return _IN_USE
         reasons = []
-        if any(not offer.reaches(node) for offer in self.bound):
-            reasons.append(_ELSEWHERE)
+        if any(not candidate.is_reachable_from(node) for candidate in self.bound):
+            reasons.append(_NODE_AFFINITY_CONFLICT)
         if self.unbound and self.bindings(node) is None:
             reasons.append(_NOT_FOUND)
         if self.is_lost:
-            reasons.append(_GONE)
+            reasons.append(_VOLUME_GONE)
         if reasons:
             return Status(tuple(reasons), VOLUME_BINDING)
-        return _OTHER_ZONE if any(_is_in_other_zone(offer.volume, node) for offer in self.bound) else None
+        return _OTHER_ZONE if any(_is_in_other_zone(candidate.volume, node) for candidate in self.bound) else None
 
     def bindings(self, node: NodeInfo) -> Bindings | None:
         """Return what has to be done for the claims on a node, None if they cannot be bound there (FindPodVolumes)."""
@@ -183,20 +187,20 @@ class PodVolumes:
         chosen = set(self.reserved)
         volumes, provisions = [], []
         for unbound in self.unbound:
-            if unbound.selected and unbound.selected != node.name:
+            if unbound.selected_node and unbound.selected_node != node.name:
                 return None
-            volume = unbound.match(node, chosen)
+            volume = unbound.find_matching(node, chosen)
             if volume is not None:
                 chosen.add(name_of(volume))
                 volumes.append((unbound.claim, volume))
-            elif unbound.can_be_made(node):
+            elif unbound.can_be_provisioned(node):
                 provisions.append(unbound.claim)
             else:
                 return None
         return Bindings(volumes, provisions)
 
 
-def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
+def pod_volumes(pod: Obj, storage: StorageListers) -> PodVolumes | str | None:
     """Return the volumes of a pod, None if it has no claims, or why it cannot go to any node yet (PreFilter)."""
     sources = [v for v in pod["spec"].get("volumes") or () if claim_name(pod, v)]
     if not sources:
@@ -207,8 +211,8 @@ def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
         name = claim_name(pod, source)
         claim = storage.claim(f"{namespace_of(pod)}/{name}")
         if claim is None:
-            return _missing(name, source)
-        if reason := _why_unusable(claim, pod, is_own=bool(source.get("ephemeral"))):
+            return _not_found(name, source)
+        if reason := _claim_error(claim, pod, is_own=bool(source.get("ephemeral"))):
             return reason
         is_in_use = is_in_use or ("ReadWriteOncePod" in modes_of(claim) and _has_another_user(claim, pod, storage))
         if is_bound(claim):
@@ -216,14 +220,14 @@ def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
             is_lost = is_lost or volume is None
             bound += [volume] if volume is not None else []
         elif claim["spec"].get("volumeName") or not _waits_for_consumer(claim, storage):
-            return _UNBOUND
+            return _UNBOUND_IMMEDIATE
         else:
             unbound.append(claim)
-    waiting = [Unbound(claim, storage) for claim in sorted(unbound, key=size_asked)]
-    return PodVolumes(storage.reserved, [_offer(v) for v in bound], is_lost, is_in_use, waiting)
+    waiting = [UnboundClaim(claim, storage) for claim in sorted(unbound, key=size_asked)]
+    return PodVolumes(storage.reserved, [_candidate(v) for v in bound], is_lost, is_in_use, waiting)
 
 
-def why_given_up(claim: Obj | None, key: str, *, node: str, version: str) -> str:
+def binding_error(claim: Obj | None, key: str, *, node: str, version: str) -> str:
     """Return why a claim will not be bound for a node, "" if it may still be (checkBindings).
 
     Args:
@@ -243,13 +247,13 @@ def why_given_up(claim: Obj | None, key: str, *, node: str, version: str) -> str
 # -- claims ------------------------------------------------------------------------------------------------------------
 
 
-def _missing(name: str, volume: Obj) -> str:
+def _not_found(name: str, volume: Obj) -> str:
     if volume.get("ephemeral"):
         return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
     return f'persistentvolumeclaim "{name}" not found'
 
 
-def _why_unusable(claim: Obj, pod: Obj, *, is_own: bool) -> str:
+def _claim_error(claim: Obj, pod: Obj, *, is_own: bool) -> str:
     name = name_of(claim)
     if phase_of(claim) == "Lost":
         volume = claim["spec"].get("volumeName") or ""
@@ -263,13 +267,13 @@ def _why_unusable(claim: Obj, pod: Obj, *, is_own: bool) -> str:
     return ""
 
 
-def _waits_for_consumer(claim: Obj, storage: Storage) -> bool:
+def _waits_for_consumer(claim: Obj, storage: StorageListers) -> bool:
     name = class_of(claim)
     storage_class = storage.storage_class(name) if name else None
     return storage_class is not None and storage_class.get("volumeBindingMode") == WAITS_FOR_CONSUMER
 
 
-def _has_another_user(claim: Obj, pod: Obj, storage: Storage) -> bool:
+def _has_another_user(claim: Obj, pod: Obj, storage: StorageListers) -> bool:
     """Return True if another pod that has a node uses the claim."""
     key = f"{namespace_of(claim)}/{name_of(claim)}"
     uid = pod["metadata"]["uid"]
@@ -279,9 +283,9 @@ def _has_another_user(claim: Obj, pod: Obj, storage: Storage) -> bool:
 # -- volumes -----------------------------------------------------------------------------------------------------------
 
 
-def _offer(volume: Obj) -> Offer:
+def _candidate(volume: Obj) -> CandidateVolume:
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")
-    return Offer(volume, None if required is None else node_terms(required))
+    return CandidateVolume(volume, None if required is None else node_terms(required))
 
 
 def _is_in_other_zone(volume: Obj, node: NodeInfo) -> bool:

@@ -12,8 +12,8 @@ from controller_manager.scheduler.preemption import BY_SCHEDULER
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 """Reasons of the condition PodScheduled."""
 
-_LONGEST_NOTE = 1024
-_CUT = " ..."
+_MAX_NOTE_LENGTH = 1024
+_ELLIPSIS = " ..."
 
 
 def binding(pod: Obj, node: str) -> Obj:
@@ -22,15 +22,15 @@ def binding(pod: Obj, node: str) -> Obj:
     return {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": {"kind": "Node", "name": node}}
 
 
-def note(message: str) -> str:
+def truncate_message(message: str) -> str:
     """Return a message, shortened to what an Event may carry (truncateMessage)."""
-    return message if len(message) <= _LONGEST_NOTE else message[: _LONGEST_NOTE - len(_CUT)] + _CUT
+    return message if len(message) <= _MAX_NOTE_LENGTH else message[: _MAX_NOTE_LENGTH - len(_ELLIPSIS)] + _ELLIPSIS
 
 
 # -- patches of a pod's status -----------------------------------------------------------------------------------------
 
 
-def refusal(pod: Obj, now: float, *, reason: str, message: str, nominated: str) -> Obj | None:
+def unschedulable_patch(pod: Obj, now: float, *, reason: str, message: str, nominated: str) -> Obj | None:
     """Return the status patch that says why a pod has no node, and its nomination; None if it says so already.
 
     (updatePod)
@@ -41,15 +41,15 @@ def refusal(pod: Obj, now: float, *, reason: str, message: str, nominated: str) 
         status["conditions"] = [condition]
     if nominated != ((pod.get("status") or {}).get("nominatedNodeName") or ""):
         status["nominatedNodeName"] = nominated or None
-    return _patch(pod, status)
+    return _status_patch(pod, status)
 
 
-def disruption(pod: Obj, now: float, *, scheduler: str) -> Obj | None:
+def disruption_patch(pod: Obj, now: float, *, scheduler: str) -> Obj | None:
     """Return the status patch for a pod that is preempted (preemption/executor.go); None if it says so already."""
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
     fields = {"status": "True", "reason": BY_SCHEDULER, "message": message}
     condition = _condition(pod, DISRUPTION_TARGET, fields=fields, now=now)
-    return _patch(pod, {} if condition is None else {"conditions": [condition]})
+    return _status_patch(pod, {} if condition is None else {"conditions": [condition]})
 
 
 NO_NOMINATION: Obj = {"status": {"nominatedNodeName": None}}
@@ -68,19 +68,19 @@ def _condition(pod: Obj, type_: str, *, fields: Mapping[str, str], now: float) -
     return {"type": type_, "lastProbeTime": None, "lastTransitionTime": time, **desired}
 
 
-def _patch(pod: Obj, status: Obj) -> Obj | None:
+def _status_patch(pod: Obj, status: Obj) -> Obj | None:
     return {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status} if status else None
 
 
 # -- patches of claims and volumes -------------------------------------------------------------------------------------
 
 
-def selection(claim: Obj, node: str) -> Obj:
+def selected_node_patch(claim: Obj, node: str) -> Obj:
     """Return the patch that asks for a volume for the claim on a node; a provisioner makes it."""
     return _annotated(claim, SELECTED_NODE, node)
 
 
-def reservation(volume: Obj, claim: Obj) -> Obj:
+def claim_ref_patch(volume: Obj, claim: Obj) -> Obj:
     """Return the patch that reserves the volume for the claim; the binder does the rest (GetBindVolumeToClaim)."""
     return {**_annotated(volume, BOUND_BY_CONTROLLER, "yes"), "spec": {"claimRef": reference_to(claim)}}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.scheduler.writes import note
+from controller_manager.scheduler.writes import truncate_message
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from controller_manager.scheduler.writes import note
     ],
 )
 def test_a_long_message_is_cut_and_shows_it(message: str, expected: str) -> None:
-    assert note(message) == expected
+    assert truncate_message(message) == expected

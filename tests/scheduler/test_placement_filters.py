@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from controller_manager.reconcile.kinds import POD
-from controller_manager.scheduler.resources import MISSING, in_order, requests_of
+from controller_manager.scheduler.resources import DEFAULT_REQUESTS, in_order, pod_requests
 from controller_manager.scheduler.status import fit_error
 
 TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
@@ -115,7 +115,7 @@ def test_a_node_suits_or_is_refused_by_the_first_that_objects(make_cluster, boar
     cluster = make_cluster({"node": node})
     status = board_of(cluster, make_pod(**pod)).status(cluster.nodes["node"])
     assert (None if status is None else list(status.reasons)) == reasons
-    assert (board_of(cluster, make_pod(**pod)).choose() is None) == (reasons is not None)
+    assert (board_of(cluster, make_pod(**pod)).best_node() is None) == (reasons is not None)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,9 @@ def test_what_pods_take_is_given_back_when_they_go(make_cluster, board_of, make_
     there = make_pod("there", node="a", cpu="2", **port(80))
     cluster = make_cluster({"a": {"cpu": "2"}}, [there])
     feasible_nodes = board_of(cluster, make_pod(cpu="1", **port(80)))
-    assert feasible_nodes.choose() is None
+    assert feasible_nodes.best_node() is None
     cluster.pod_changed(there, None)
-    assert board_of(cluster, make_pod(cpu="1", **port(80))).choose() is cluster.nodes["a"]
+    assert board_of(cluster, make_pod(cpu="1", **port(80))).best_node() is cluster.nodes["a"]
 
 
 def test_a_resize_of_a_pod_changes_what_it_takes(make_cluster, board_of, make_pod):
@@ -169,9 +169,9 @@ def test_a_node_that_went_is_chosen_no_more_and_forgotten_with_its_last_pod(
 ):
     there = make_pod("there", node="a")
     cluster = make_cluster({"a": {}, "b": {"unschedulable": True}}, [there])
-    assert board_of(cluster, make_pod()).choose().name == "a"
+    assert board_of(cluster, make_pod()).best_node().name == "a"
     cluster.node_changed("a", None)
-    assert board_of(cluster, make_pod()).choose() is None
+    assert board_of(cluster, make_pod()).best_node() is None
     assert set(cluster.nodes) == {"a", "b"}
     cluster.pod_changed(there, None)
     assert set(cluster.nodes) == {"b"}
@@ -211,12 +211,12 @@ def test_a_node_that_went_is_chosen_no_more_and_forgotten_with_its_last_pod(
     ],
 )
 def test_a_pod_requests_what_it_needs_running_or_starting(spec, requests):
-    assert requests_of(spec) == requests
+    assert pod_requests(spec) == requests
 
 
 def test_scores_count_something_for_containers_that_request_nothing():
     spec = {"containers": [{}, {"resources": {"requests": {"cpu": "1"}}}]}
-    assert requests_of(spec, MISSING) == {"cpu": 1100, "memory": 2 * 200 * 2**20}
+    assert pod_requests(spec, DEFAULT_REQUESTS) == {"cpu": 1100, "memory": 2 * 200 * 2**20}
 
 
 def test_what_is_lacking_is_told_in_a_fixed_order():

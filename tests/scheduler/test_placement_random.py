@@ -97,11 +97,11 @@ class Placing(RuleBasedStateMachine):
         self.count += 1
         app, spec = kind
         pod = _pod(f"p{self.count}", app, spec)
-        node = self._board(self.cluster, pod).choose()
+        node = self._board(self.cluster, pod).best_node()
         if node is None:
             return
         uid = pod["metadata"]["uid"]
-        self.cluster.assume(uid, self.cluster.info_of(pod), node=node)
+        self.cluster.assume_pod(uid, self.cluster.info_of(pod), node=node)
         self.pods[uid] = bound = pod | {"spec": pod["spec"] | {"nodeName": node.name}}
         if confirmed:
             self.cluster.pod_changed(pod, bound)
@@ -141,7 +141,7 @@ class Placing(RuleBasedStateMachine):
             ours, theirs = self._board(self.cluster, pod), self._board(fresh, pod)
             for name in self.nodes:
                 assert ours.status(self.cluster.nodes[name]) == theirs.status(fresh.nodes[name])
-            chosen, expected = ours.choose(), theirs.choose()
+            chosen, expected = ours.best_node(), theirs.best_node()
             assert (chosen and chosen.name) == (expected and expected.name)
             assert ours.diagnose().reasons == theirs.diagnose().reasons
         counted = Counter(pod["spec"]["nodeName"] for pod in self.pods.values())

@@ -50,7 +50,7 @@ def reasons(make_cluster, board_of, make_pod):
         cluster = make_cluster(nodes, [*pods, *others])
         feasible_nodes = board_of(cluster, pod)
         found = {name: feasible_nodes.status(node) for name, node in cluster.nodes.items()}
-        assert (feasible_nodes.choose() is None) == all(found.values())
+        assert (feasible_nodes.best_node() is None) == all(found.values())
         return {name: status.reasons[0] for name, status in found.items() if status is not None}
 
     return find
@@ -108,7 +108,7 @@ def test_a_pod_that_begins_to_be_deleted_counts_no_more(make_cluster, board_of, 
     assert board_of(cluster, pod).status(cluster.nodes["a"]) is None
     cluster.pod_changed(leaving, None)
     assert board_of(cluster, pod).status(cluster.nodes["a"]) is None
-    assert not cluster.nodes["a"].leaving
+    assert not cluster.nodes["a"].terminating
 
 
 @pytest.mark.parametrize(
@@ -180,11 +180,11 @@ def test_the_last_pod_that_wants_nobody_near_frees_the_nodes_when_it_goes(make_c
     hermit = make_pod("hermit", node="a", affinity=far(term()))
     cluster = make_cluster({"a": {"zone": "1"}}, [hermit])
     pod = make_pod(labels=WEB)
-    assert board_of(cluster, pod).choose() is None
+    assert board_of(cluster, pod).best_node() is None
     cluster.pod_changed(hermit, None)
-    assert board_of(cluster, pod).choose() is not None
+    assert board_of(cluster, pod).best_node() is not None
     cluster.pod_changed(None, hermit)
-    assert board_of(cluster, pod).choose() is None
+    assert board_of(cluster, pod).best_node() is None
 
 
 def test_namespaces_are_chosen_by_their_labels_which_may_change(make_cluster, board_of, make_pod):
@@ -206,7 +206,7 @@ def chosen(make_cluster, board_of, make_pod):
 
     def find(nodes, there, pod, *, selector=None, others=()):
         pods = [make_pod(f"{n}-{i}", node=n, labels=WEB) for n, count in there.items() for i in range(count)]
-        found = board_of(make_cluster(nodes, [*pods, *others]), pod, selector).choose()
+        found = board_of(make_cluster(nodes, [*pods, *others]), pod, selector).best_node()
         return None if found is None else found.name
 
     return find
@@ -250,7 +250,7 @@ def test_the_best_node_is_the_one_that_is_liked_most(chosen, make_pod, nodes, th
 )
 def test_what_is_left_and_how_evenly_makes_the_score(make_cluster, make_pod, node, there, pod, score):
     cluster = make_cluster({"a": node}, [make_pod("there", node="a", **there)] if there else ())
-    assert cluster.nodes["a"].score(cluster.info_of(make_pod(**pod)).shape) == score
+    assert cluster.nodes["a"].score(cluster.info_of(make_pod(**pod)).requirements) == score
 
 
 def test_of_equal_nodes_the_one_with_fewer_pods_is_chosen_then_the_first(chosen, make_pod):

@@ -5,7 +5,7 @@ import pytest
 from apiserver.api.errors import ApiError, conflict, not_found
 from controller_manager.reconcile.contract import Batch, Create, Patch, RecordEvent, RequeueAfter, Settings
 from controller_manager.reconcile.kinds import NODE, POD
-from controller_manager.scheduler.context import FLUSH, VIEW
+from controller_manager.scheduler.context import FLUSH_KEY, SCHEDULER_VIEW
 from controller_manager.scheduler.controller import SPEC
 
 
@@ -39,7 +39,7 @@ def test_a_pod_that_wants_no_node_is_left_alone(make_stage, make_node, make_pod,
     stage = make_stage(make_node("a"))
     stage.put(POD, make_pod(**changes))
     assert not stage.keys
-    assert not stage.run(FLUSH)
+    assert not stage.run(FLUSH_KEY)
 
 
 def test_the_name_of_the_scheduler_can_be_set(make_stage, make_node, make_pod):
@@ -96,7 +96,7 @@ def test_a_pod_that_changes_while_it_is_bound_is_not_bound_twice(make_stage, mak
     pod = stage.pod("web")
     stage.put(POD, pod | {"metadata": pod["metadata"] | {"labels": {"new": "label"}}})
     stage.keys.clear()
-    assert not stage.run("default/web", FLUSH)
+    assert not stage.run("default/web", FLUSH_KEY)
     plan.close()
 
 
@@ -107,7 +107,7 @@ def test_a_pod_whose_run_is_broken_off_gets_its_turn_again(make_stage, make_node
     next(plan)
     plan.close()
     stage.keys.clear()
-    stage.run(FLUSH, at=stage.now + 1)
+    stage.run(FLUSH_KEY, at=stage.now + 1)
     assert stage.node_of("web") == "a"
 
 
@@ -230,8 +230,8 @@ def test_a_pod_that_waits_is_not_polled(make_stage, make_node, make_pod):
     stage = make_stage(make_node("a", cpu="1"))
     stage.put(POD, make_pod(cpu="2"))
     stage.run()
-    assert not stage.run(FLUSH, "default/web", at=stage.now + 299)
-    assert len(stage.run(FLUSH, at=stage.now + 300)) == 1
+    assert not stage.run(FLUSH_KEY, "default/web", at=stage.now + 299)
+    assert len(stage.run(FLUSH_KEY, at=stage.now + 300)) == 1
 
 
 def test_heartbeats_of_nodes_and_changes_of_statuses_wake_nobody(make_stage, make_node, make_pod):
@@ -287,7 +287,7 @@ def test_patience_doubles_with_each_failure(make_stage, make_node, make_pod):
     time, waits = stage.now, []
     for label in "abcdef":
         stage.put(NODE, make_node("a", unschedulable=True, labels={"l": label}))
-        stage.world.view(VIEW).queue._eager = False
+        stage.world.view(SCHEDULER_VIEW).queue._eager = False
         stage.later.clear()
         stage.run(at=time)
         (wait,) = stage.later
@@ -313,8 +313,8 @@ def test_a_pod_that_is_deleted_while_it_waits_is_forgotten(make_stage, make_node
     stage.run()
     stage.remove(POD, "default/web")
     stage.put(NODE, make_node("a"))
-    assert not stage.run(FLUSH)
-    assert not len(stage.world.view(VIEW).queue)
+    assert not stage.run(FLUSH_KEY)
+    assert not len(stage.world.view(SCHEDULER_VIEW).queue)
 
 
 def test_a_run_is_asked_for_once_for_the_next_that_has_waited_long_enough(make_stage, make_node, make_pod):
@@ -322,6 +322,6 @@ def test_a_run_is_asked_for_once_for_the_next_that_has_waited_long_enough(make_s
     stage.refuse = lambda request: ApiError(500, "InternalError", "no") if isinstance(request, Create) else None
     stage.put(POD, *(make_pod(f"p{i}") for i in range(3)))
     stage.run()
-    stage.run("default/p1", "default/p2", FLUSH)
+    stage.run("default/p1", "default/p2", FLUSH_KEY)
     assert stage.later == [1.0]
     assert not [action for action in stage.done if isinstance(action, RequeueAfter)]

@@ -340,9 +340,9 @@ def test_a_pod_that_goes_while_its_claims_are_bound_frees_what_was_reserved(stag
     stage.put(POD, make_pod(**using()))
     stage.run()
     view = stage.world.view("placement")
-    assert (view.claiming, view.reserved) == ({}, set())
+    assert (view.waiting_for_claims, view.reserved) == ({}, set())
     stage.refuse = lambda _: None
     stage.run("default/web", at=stage.now + 1)
     assert view.reserved == {"x"}
     stage.remove(POD, "default/web")
-    assert (view.claiming, view.reserved) == ({}, set())
+    assert (view.waiting_for_claims, view.reserved) == ({}, set())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller_manager.scheduler.scheduling_queue import MAX_BACKOFF, MAX_PARKED, SchedulingQueue
+from controller_manager.scheduler.scheduling_queue import MAX_BACKOFF, MAX_UNSCHEDULABLE_SECONDS, SchedulingQueue
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -38,7 +38,7 @@ def park(queue, kind, name, *, now=0.0, plugins=NOBODY):
     fill(queue, **{name: 0})
     waiting = queue.pop(now)
     assert waiting.key == name
-    queue.park(waiting, kind, plugins=plugins, now=now)
+    queue.add_unschedulable(waiting, kind, plugins=plugins, now=now)
 
 
 def test_turns_come_by_priority_then_in_order(queue):
@@ -62,17 +62,17 @@ def test_a_pod_that_was_removed_has_no_turn_and_cannot_be_given_back(queue, kind
     waiting = queue.pop(0)
     assert waiting.key == "b"
     assert queue.remove("uid-b")
-    queue.park(waiting, kind, plugins=NOBODY, now=0)
-    queue.fail(waiting, 0)
-    assert (len(queue), queue.has_any, queue.has_parked) == (0, False, False)
+    queue.add_unschedulable(waiting, kind, plugins=NOBODY, now=0)
+    queue.add_after_error(waiting, 0)
+    assert (len(queue), queue.has_any, queue.has_unschedulable) == (0, False, False)
 
 
 def test_a_pod_that_failed_waits_its_time_whatever_happens(queue):
     fill(queue, a=1)
-    queue.fail(queue.pop(10), 10)
-    assert queue.move(lambda *_: True) == []
+    queue.add_after_error(queue.pop(10), 10)
+    assert queue.move_helped(lambda *_: True) == []
     assert taken(queue, 10.9) == []
-    assert queue.due() == 11
+    assert queue.next_backoff_end() == 11
     assert taken(queue, 11) == ["a"]
 
 
@@ -80,9 +80,9 @@ def test_errors_make_a_pod_wait_longer_each_time(queue):
     fill(queue, a=1)
     now, waits = 0.0, []
     for _ in range(6):
-        queue.fail(queue.pop(now), now)
-        waits.append(queue.due() - now)
-        now = queue.due()
+        queue.add_after_error(queue.pop(now), now)
+        waits.append(queue.next_backoff_end() - now)
+        now = queue.next_backoff_end()
     assert waits == [1, 2, 4, 8, MAX_BACKOFF, MAX_BACKOFF]
 
 
@@ -95,9 +95,9 @@ def test_a_pod_that_found_no_place_has_a_turn_when_something_may_help_it(queue, 
         asked.append((info, plugins))
         return False
 
-    assert queue.move(helps_nobody) == []
+    assert queue.move_helped(helps_nobody) == []
     assert asked == [(kind, {"Fit"})]
-    assert queue.move(lambda *_: True) == ["a"]
+    assert queue.move_helped(lambda *_: True) == ["a"]
     assert taken(queue) == ["a"]
 
 
@@ -110,37 +110,37 @@ def test_what_may_help_is_asked_once_for_pods_that_are_alike(queue, kind):
         asked.append(1)
         return True
 
-    moved = queue.move(helps_all)
+    moved = queue.move_helped(helps_all)
     assert (moved, len(asked)) == (["a", "b", "c"], 1)
 
 
 def test_pods_are_tried_before_their_time_by_priority_until_one_fails(queue, kind):
     for name, priority in [("a", 1), ("b", 3), ("c", 2)]:
         fill(queue, **{name: priority})
-        queue.park(queue.pop(0), kind, plugins=NOBODY, now=0)
-    queue.move(lambda *_: True)
+        queue.add_unschedulable(queue.pop(0), kind, plugins=NOBODY, now=0)
+    queue.move_helped(lambda *_: True)
     assert queue.pop(0.5).key == "b"
     waiting = queue.pop(0.5)
     assert waiting.key == "c"
-    queue.park(waiting, kind, plugins=NOBODY, now=0.5)
+    queue.add_unschedulable(waiting, kind, plugins=NOBODY, now=0.5)
     assert queue.pop(0.5) is None
     assert taken(queue, 1) == ["a"]
 
 
 def test_new_pods_go_before_those_that_wait_a_moment(queue, kind):
     fill(queue, old=9)
-    queue.park(queue.pop(0), kind, plugins=NOBODY, now=0)
-    queue.move(lambda *_: True)
+    queue.add_unschedulable(queue.pop(0), kind, plugins=NOBODY, now=0)
+    queue.move_helped(lambda *_: True)
     fill(queue, new=1)
     assert taken(queue, 0.5) == ["new", "old"]
 
 
 def test_a_pod_is_tried_again_in_the_end_though_nothing_happened(queue, kind):
     park(queue, kind, "a")
-    queue.flush(MAX_PARKED - 1)
+    queue.flush_unschedulable(MAX_UNSCHEDULABLE_SECONDS - 1)
     assert not queue.has_any
-    queue.flush(MAX_PARKED)
-    assert taken(queue, MAX_PARKED) == ["a"]
+    queue.flush_unschedulable(MAX_UNSCHEDULABLE_SECONDS)
+    assert taken(queue, MAX_UNSCHEDULABLE_SECONDS) == ["a"]
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(["add", "remove", "park", "fail", "place", "move"]), st.integers(0, 4)))
@@ -160,17 +160,17 @@ def test_whoever_still_wants_a_node_has_a_turn_in_the_end(steps):
             wants.discard(uid)
         elif step == "move":
             chosen = kinds[number % 2]
-            queue.move(lambda info, _: info is chosen)  # noqa: B023 - called before the next turn
+            queue.move_helped(lambda info, _: info is chosen)  # noqa: B023 - called before the next turn
         elif (waiting := queue.pop(now)) is not None:
             assert waiting.uid in wants
             if step == "park":
-                queue.park(waiting, kinds[number % 2], plugins=NOBODY, now=now)
+                queue.add_unschedulable(waiting, kinds[number % 2], plugins=NOBODY, now=now)
             elif step == "fail":
-                queue.fail(waiting, now)
+                queue.add_after_error(waiting, now)
             else:
                 queue.remove(waiting.uid)
                 wants.discard(waiting.uid)
-    queue.flush(now + MAX_PARKED)
-    found = [f"uid-{key}" for key in taken(queue, now + MAX_PARKED)]
+    queue.flush_unschedulable(now + MAX_UNSCHEDULABLE_SECONDS)
+    found = [f"uid-{key}" for key in taken(queue, now + MAX_UNSCHEDULABLE_SECONDS)]
     assert sorted(found) == sorted(wants)
     assert len(queue) == len(wants)

@@ -79,7 +79,7 @@ class Budget:
 
     Attributes:
         error: why the selector cannot be parsed.
-        controls: each controller of the pods once, if the budget depends on their scale.
+        controllers: each controller of the pods once, if the budget depends on their scale.
         unmanaged: True if some pods have no controller, and the budget depends on their scale.
     """
 

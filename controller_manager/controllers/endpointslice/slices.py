@@ -186,7 +186,7 @@ class _EndpointOptions:
     """The settings of a Service for its endpoints.
 
     Attributes:
-        publishes: endpoints are ready even if their pods are not (publishNotReadyAddresses).
+        publish_not_ready: endpoints are ready even if their pods are not (publishNotReadyAddresses).
         hints_zone, hints_node: ready endpoints have hints for their own zone, their own node.
     """
 

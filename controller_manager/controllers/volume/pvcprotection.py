@@ -55,7 +55,7 @@ class Observed:
     """The claims of a namespace that need a write.
 
     Attributes:
-        unheld: claims that lack the finalizer.
+        unprotected: claims that lack the finalizer.
         unused: claims that no pod in the cache uses.
         known: the uids of all pods in the cache.
         waiting: pods that would use one of these claims if they had a node.

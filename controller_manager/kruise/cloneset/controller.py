@@ -13,8 +13,8 @@ from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector
 from controller_manager.controllers.statefulset.identity import version_of
 from controller_manager.controllers.statefulset.status import is_same_status
-from controller_manager.kruise.cloneset.claims import clean_up
-from controller_manager.kruise.cloneset.pods import id_of
+from controller_manager.kruise.cloneset.claims import clean_up_claims
+from controller_manager.kruise.cloneset.pods import instance_id
 from controller_manager.kruise.cloneset.scale import SyncContext, scale
 from controller_manager.kruise.cloneset.spec import Member, Strategy, is_of, members_of, next_available_in, strategy_of
 from controller_manager.kruise.cloneset.status import (
@@ -29,7 +29,7 @@ from controller_manager.kruise.cloneset.status import (
 )
 from controller_manager.kruise.cloneset.update import update_pods
 from controller_manager.kruise.invalid_spec import InvalidWorkload, fault_of, selector_or_fault
-from controller_manager.kruise.pod_lifecycle import matters
+from controller_manager.kruise.pod_lifecycle import changes_sync
 from controller_manager.reconcile.contract import (
     ORPHANS,
     OWNER,
@@ -54,10 +54,10 @@ from controller_manager.reconcile.pods import is_active
 from controller_manager.reconcile.retry_on_conflict import update
 from controller_manager.reconcile.revisions import History, record, template_data, truncate
 
-PACE = 0.05
+MIN_INTERVAL = 0.05
 """Seconds between two runs for one set, so that pods that change one after the other are handled together."""
 
-LEAKS = Meter(
+EXPECTATION_LEAKAGE = Meter(
     "cloneset_scale_expectation_leakage",
     "CloneSets that went on although what they had made or deleted was not seen in time.",
     ("namespace", "name"),
@@ -112,7 +112,7 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the keys of the sets that owned or own a changed pod; pods without an owner are not adopted."""
     old, new = change.old, change.new
     if old is not None and new is not None:
-        if old is new or not matters(old, new):
+        if old is new or not changes_sync(old, new):
             return ()
         if controller_of(old) != controller_of(new):
             return {*_owners(listers, old), *_owners(listers, new)}
@@ -139,7 +139,7 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
         yield RecordEvent(observed.parent, "FailedCreate", f"failed to create pod: {observed.why}", WARNING)
         return
     parent, strategy = observed.parent, strategy_of(observed.parent)
-    active, inactive = _partition(observed.pods)
+    active, inactive = _partition_pods(observed.pods)
     if is_deleting(parent):
         revision_state = _revision_state(parent)
         members = members_of(active, revision_state.update, strategy=strategy, now=now)
@@ -149,7 +149,7 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
         return
     claims: Sequence[Obj] = [claim for claim in observed.claims if not is_deleting(claim)]
     if claims and not strategy.reuses_claims:
-        claims = yield from clean_up(parent, claims, active=active, inactive=inactive)
+        claims = yield from clean_up_claims(parent, claims, active=active, inactive=inactive)
     owner = Parent(CLONE_SET, parent, observed.selector)
     owned = yield from claim(owner, POD, active)
     history = yield from record(owner, observed.revisions, data=template_data(parent["spec"]["template"]))
@@ -158,7 +158,7 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
         strategy,
         members=members_of(owned, name_of(history.update), strategy=strategy, now=now),
         claims=claims,
-        taken=frozenset(map(id_of, (*observed.pods, *observed.claims))),
+        taken=frozenset(map(instance_id, (*observed.pods, *observed.claims))),
         current=version_of(parent, history.current),
         update=version_of(parent, history.update),
         nodes=observed.nodes,
@@ -167,7 +167,7 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
     yield from _sync(observed, run, history)
 
 
-def _partition(pods: Iterable[Obj]) -> tuple[list[Obj], list[Obj]]:
+def _partition_pods(pods: Iterable[Obj]) -> tuple[list[Obj], list[Obj]]:
     """Return active pods, and all others."""
     active, inactive = list[Obj](), list[Obj]()
     for pod in pods:
@@ -179,7 +179,7 @@ def _sync(observed: Observed, run: SyncContext, history: History) -> Plan:
     revision_state = RevisionState(name_of(history.current), name_of(history.update), history.collisions)
     status = _status(observed, run.members, strategy=run.strategy, revision_state=revision_state, now=run.now)
     scaled, wait, failure = (yield from scale(run)), None, None
-    if not scaled.moved:
+    if not scaled.changed:
         try:
             wait = yield from update_pods(run, history)
         except ApiError as error:
@@ -189,8 +189,8 @@ def _sync(observed: Observed, run: SyncContext, history: History) -> Plan:
     if failure:
         status = with_failure(status, FAILED_UPDATE, failure.message, run.now)
     parent = yield from _write_status(observed, status)
-    yield from _forget_names(parent, run)
-    yield from _forget_revisions(run, history)
+    yield from _truncate_pods_to_delete(parent, run)
+    yield from _truncate_history(run, history)
     waits = (
         wait,
         next_available_in(run.members, run.now, minimum=run.strategy.minimum),
@@ -202,7 +202,7 @@ def _sync(observed: Observed, run: SyncContext, history: History) -> Plan:
         raise refusal
 
 
-def _forget_names(parent: Obj, run: SyncContext) -> Plan:
+def _truncate_pods_to_delete(parent: Obj, run: SyncContext) -> Plan:
     """Remove names of pods that are gone from scaleStrategy.podsToDelete (truncatePodsToDelete)."""
     living = {member.name for member in run.members}
     if run.strategy.named <= living:
@@ -216,7 +216,7 @@ def _forget_names(parent: Obj, run: SyncContext) -> Plan:
     yield from update(CLONE_SET, parent, change=forgetful)
 
 
-def _forget_revisions(run: SyncContext, history: History) -> Plan:
+def _truncate_history(run: SyncContext, history: History) -> Plan:
     """Delete the oldest revisions beyond the limit that have no pods (truncateHistory)."""
     limit = run.parent["spec"].get("revisionHistoryLimit")
     names = [name_of(revision) for revision in history.revisions]
@@ -263,7 +263,7 @@ SPEC = reconciled(
         source="cloneset-controller",
         workers=3,
         flag="cloneset",
-        min_interval=PACE,
+        min_interval=MIN_INTERVAL,
         queue="cloneset-controller",
         watches=(
             Watch(CLONE_SET, enqueue_self),
@@ -274,7 +274,7 @@ SPEC = reconciled(
         ),
         observe=observe,
         reconcile=reconcile,
-        meters=(LEAKS,),
-        expectation_timeouts=LEAKS,
+        meters=(EXPECTATION_LEAKAGE,),
+        expectation_timeouts=EXPECTATION_LEAKAGE,
     )
 )

@@ -9,20 +9,20 @@ from hashlib import sha256
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from controller_manager.controllers.statefulset.identity import REVISION_LABEL, Version, claim_templates
 from controller_manager.kruise.cloneset.spec import short_hash
-from controller_manager.kruise.pod_lifecycle import PREPARING_NORMAL, in_state
+from controller_manager.kruise.pod_lifecycle import PREPARING_NORMAL, with_state
 from controller_manager.reconcile.in_place import with_gate
 from controller_manager.reconcile.pod_templates import HASH_LABEL, safe_encoded
 from controller_manager.reconcile.pods import pod_from_template
 
-INSTANCE_ID = "apps.kruise.io/cloneset-instance-id"
+INSTANCE_ID_LABEL = "apps.kruise.io/cloneset-instance-id"
 """The label of a pod and of its claims that holds the suffix of their names."""
 
-_LENGTH, _LETTERS = 5, 27
+_ID_LENGTH, _ID_LETTERS = 5, 27
 
 
-def id_of(obj: Obj) -> str:
+def instance_id(obj: Obj) -> str:
     """Return the id of a pod or a claim, "" if it has none."""
-    return labels_of(obj).get(INSTANCE_ID, "")
+    return labels_of(obj).get(INSTANCE_ID_LABEL, "")
 
 
 def instance_ids(number: int, *, taken: Collection[str], free: Iterable[str], seed: str) -> list[str]:
@@ -48,8 +48,8 @@ def instance_ids(number: int, *, taken: Collection[str], free: Iterable[str], se
 def _id(seed: str) -> str:
     """Return an id like upstream's rand.String(5), derived from a seed."""
     left, digits = int.from_bytes(sha256(seed.encode()).digest()), []
-    for _ in range(_LENGTH):
-        left, digit = divmod(left, _LETTERS)
+    for _ in range(_ID_LENGTH):
+        left, digit = divmod(left, _ID_LETTERS)
         digits.append(chr(digit))
     return safe_encoded("".join(digits))
 
@@ -59,7 +59,7 @@ def revision_labels(revision: str) -> dict[str, str]:
     return {REVISION_LABEL: revision, HASH_LABEL: short_hash(revision)}
 
 
-def of_revision(pod: Obj, revision: str) -> Obj:
+def with_revision(pod: Obj, revision: str) -> Obj:
     """Return the pod with the labels of a revision."""
     return pod | {"metadata": pod["metadata"] | {"labels": labels_of(pod) | revision_labels(revision)}}
 
@@ -75,12 +75,12 @@ def new_pods(parent: Obj, version: Version, *, ids: Sequence[str], reference: Ob
         now: the time.
     """
     plain = with_gate(pod_from_template(version.template, parent, reference))
-    plain = in_state(of_revision(plain, version.name), PREPARING_NORMAL, now)
-    return [_with_storage(parent, _named(parent, plain, id_)) for id_ in ids]
+    plain = with_state(with_revision(plain, version.name), PREPARING_NORMAL, now)
+    return [_with_storage(parent, _with_name(parent, plain, id_)) for id_ in ids]
 
 
-def _named(parent: Obj, pod: Obj, id_: str) -> Obj:
-    labels = labels_of(pod) | {INSTANCE_ID: id_}
+def _with_name(parent: Obj, pod: Obj, id_: str) -> Obj:
+    labels = labels_of(pod) | {INSTANCE_ID_LABEL: id_}
     return pod | {"metadata": pod["metadata"] | {"name": f"{name_of(parent)}-{id_}", "labels": labels}}
 
 
@@ -93,7 +93,7 @@ def _with_storage(parent: Obj, pod: Obj) -> Obj:
     """Return the pod with its claims as volumes, instead of other volumes with the same names (UpdateStorage)."""
     if not (templates := claim_templates(parent)):
         return pod
-    claims = {name_of(template): claim_name(parent, template, id_of(pod)) for template in templates}
+    claims = {name_of(template): claim_name(parent, template, instance_id(pod)) for template in templates}
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": claim}} for name, claim in claims.items()]
     others = [volume for volume in pod["spec"].get("volumes") or () if volume["name"] not in claims]
     return pod | {"spec": pod["spec"] | {"volumes": [*volumes, *others]}}
@@ -104,9 +104,9 @@ def new_claims(parent: Obj, pod: Obj) -> Iterator[Obj]:
     selected = (parent["spec"].get("selector") or {}).get("matchLabels") or {}
     for template in claim_templates(parent):
         meta = template["metadata"] | {
-            "name": claim_name(parent, template, id_of(pod)),
+            "name": claim_name(parent, template, instance_id(pod)),
             "namespace": namespace_of(parent),
-            "labels": labels_of(template) | selected | {INSTANCE_ID: id_of(pod)},
+            "labels": labels_of(template) | selected | {INSTANCE_ID_LABEL: instance_id(pod)},
             "ownerReferences": [
                 *(template["metadata"].get("ownerReferences") or ()),
                 *pod["metadata"]["ownerReferences"],

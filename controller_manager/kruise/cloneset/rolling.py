@@ -59,9 +59,9 @@ def _tally(members: Sequence[Member]) -> _Tally:
     return _Tally(
         total=len(members),
         old=sum(not member.updated for member in members),
-        leaving=sum(member.leaving for member in members),
-        leaving_old=sum(member.leaving and not member.updated for member in members),
-        unavailable=sum(not member.leaving and not member.available for member in members),
+        leaving=sum(member.terminating for member in members),
+        leaving_old=sum(member.terminating and not member.updated for member in members),
+        unavailable=sum(not member.terminating and not member.available for member in members),
     )
 
 
@@ -78,7 +78,7 @@ def diff_of(members: Sequence[Member], strategy: Strategy) -> Diff:
     deletes = bool(tally.leaving or delete)
     return Diff(
         create=create,
-        create_limit=min(create, max(strategy.most_unavailable_to_grow - tally.unavailable, 0)),
+        create_limit=min(create, max(strategy.scale_max_unavailable - tally.unavailable, 0)),
         create_old=max(old - tally.old, 0) if create else 0,
         delete=delete,
         delete_old=max(tally.old - tally.leaving_old - old, 0) if delete else 0,
@@ -109,7 +109,7 @@ def _surge(tally: _Tally, strategy: Strategy, *, moves: int) -> _Surge:
 # -- which pods --------------------------------------------------------------------------------------------------------
 
 
-def to_be_deleted(members: Sequence[Member], diff: Diff, rank: Ranker = node_ranks) -> list[Member]:
+def pods_to_delete(members: Sequence[Member], diff: Diff, rank: Ranker = node_ranks) -> list[Member]:
     """Choose the pods to delete because there are too many: older revisions first, and ready pods only up to the limit.
 
     Args:
@@ -119,21 +119,21 @@ def to_be_deleted(members: Sequence[Member], diff: Diff, rank: Ranker = node_ran
     """
     from_old = min(diff.delete_old, diff.delete)
     old, new = [member for member in members if not member.updated], [member for member in members if member.updated]
-    chosen = _first(old, from_old, rank) + _first(new, diff.delete - from_old, rank)
-    return within(chosen, diff.delete_ready_limit)
+    chosen = _first_ranked(old, from_old, rank) + _first_ranked(new, diff.delete - from_old, rank)
+    return limit_ready(chosen, diff.delete_ready_limit)
 
 
-def _first(members: Sequence[Member], count: int, rank: Ranker) -> list[Member]:
+def _first_ranked(members: Sequence[Member], count: int, rank: Ranker) -> list[Member]:
     if count <= 0:
         return []
     return list(members) if count >= len(members) else in_deletion_order(members, rank(members))[:count]
 
 
-def within(members: Iterable[Member], limit: int) -> list[Member]:
+def limit_ready(members: Iterable[Member], limit: int) -> list[Member]:
     """Return the members that may be deleted: all that are not ready, and up to `limit` of the others."""
     deletable = []
     for member in members:
-        if member.serves:
+        if member.is_serving:
             if limit <= 0:
                 continue
             limit -= 1
@@ -141,7 +141,7 @@ def within(members: Iterable[Member], limit: int) -> list[Member]:
     return deletable
 
 
-def to_be_updated(members: Sequence[Member], diff: Diff) -> list[Member]:
+def pods_to_update(members: Sequence[Member], diff: Diff) -> list[Member]:
     """Choose the pods to update now (Update, limitUpdateIndexes).
 
     Updating an unavailable pod does not make more pods unavailable. But the pods that are being updated, or were

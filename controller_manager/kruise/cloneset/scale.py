@@ -13,11 +13,11 @@ import orjson
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.statefulset.identity import Version
-from controller_manager.kruise.cloneset.pods import id_of, instance_ids, new_claims, new_pods
+from controller_manager.kruise.cloneset.pods import instance_id, instance_ids, new_claims, new_pods
 from controller_manager.kruise.cloneset.ranks import Ranks, node_ranks, spread_ranks
-from controller_manager.kruise.cloneset.rolling import Diff, diff_of, to_be_deleted, within
+from controller_manager.kruise.cloneset.rolling import Diff, diff_of, limit_ready, pods_to_delete
 from controller_manager.kruise.cloneset.spec import Member, Strategy
-from controller_manager.kruise.pod_lifecycle import NORMAL, state_marks
+from controller_manager.kruise.pod_lifecycle import NORMAL, state_metadata
 from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     WARNING,
@@ -34,24 +34,24 @@ from controller_manager.reconcile.controller_ref import owner_reference
 from controller_manager.reconcile.in_place import opening
 from controller_manager.reconcile.kinds import CLAIM, CLONE_SET, POD
 
-ROUND = 32
+CREATE_BATCH = 32
 """The most pods that are created at a time, before their gates are opened."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scaled:
+class ScaleResult:
     """The result of scaling.
 
     Attributes:
-        moved: True if a pod was created or deleted, so that none is updated in the same run.
+        changed: True if a pod was created or deleted, so that none is updated in the same run.
         refusal: the first error, None if there was none.
     """
 
-    moved: bool = False
+    changed: bool = False
     refusal: ApiError | None = None
 
 
-Scaling = Generator[Action, Any, Scaled]
+ScalePlan = Generator[Action, Any, ScaleResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +81,20 @@ class SyncContext:
     now: float
 
 
-def scale(run: SyncContext) -> Scaling:
+def scale(run: SyncContext) -> ScalePlan:
     """Create missing pods, or delete those that are leaving, or those that are too many (Scale)."""
     diff = diff_of(run.members, run.strategy)
     if diff.create > diff.create_limit:
         message = f"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: {diff.create_limit}"
         yield RecordEvent(run.parent, "ScaleUpLimited", message, WARNING)
     if diff.create:
-        return (yield from _create(run, diff))
-    leaving = [member for member in run.members if member.leaving]
-    if deletable := within(leaving, diff.delete_ready_limit):
-        return (yield from _delete(run, deletable))
+        return (yield from _create_missing(run, diff))
+    leaving = [member for member in run.members if member.terminating]
+    if deletable := limit_ready(leaving, diff.delete_ready_limit):
+        return (yield from _delete_pods(run, deletable))
     if leaving or not diff.delete:
-        return Scaled()
-    return (yield from _delete(run, to_be_deleted(run.members, diff, partial(_ranks, run))))
+        return ScaleResult()
+    return (yield from _delete_pods(run, pods_to_delete(run.members, diff, partial(_ranks, run))))
 
 
 def _ranks(run: SyncContext, members: Sequence[Member]) -> Ranks:
@@ -107,25 +107,25 @@ def _ranks(run: SyncContext, members: Sequence[Member]) -> Ranks:
 # -- creating pods -----------------------------------------------------------------------------------------------------
 
 
-def _create(run: SyncContext, diff: Diff) -> Scaling:
+def _create_missing(run: SyncContext, diff: Diff) -> ScalePlan:
     """Create pods of both revisions, each after its claims; pods whose claims were refused are left out.
 
     (createPods)
     """
     pods = _new_pods(run, diff)
     refusals = yield from _create_claims(run, pods)
-    creatable = [pod for pod in pods if id_of(pod) not in refusals]
+    creatable = [pod for pod in pods if instance_id(pod) not in refusals]
     answers = yield from _create_pods(creatable, run.now)
     errors = [error for error in refusals.values() if error is not None]
     any_created = False
     for pod, answer in zip(creatable, answers, strict=True):
         if isinstance(answer, ApiError):
             errors.append(answer)
-            yield _failed(run, "FailedCreate", f"failed to create pod: {answer.message}, pod: {_text(pod)}")
+            yield _failure_event(run, "FailedCreate", f"failed to create pod: {answer.message}, pod: {_text(pod)}")
         elif answer is not None:
             any_created = True
             yield RecordEvent(run.parent, "SuccessfulCreate", f"succeed to create pod {name_of(answer)}")
-    return Scaled(any_created, next(iter(errors), None))
+    return ScaleResult(any_created, next(iter(errors), None))
 
 
 def _create_pods(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list[Answer]]:
@@ -142,20 +142,20 @@ def _create_pods(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list
         patches = [_open_gate(answer, now) for answer in created if isinstance(answer, dict)]
         if len(patches) < len(created):
             break
-        size = min(size * 2, ROUND)
+        size = min(size * 2, CREATE_BATCH)
     yield Batch(patches)
     return answers + [None] * (len(pods) - len(answers))
 
 
 def _open_gate(pod: Obj, now: float) -> Patch:
-    return Patch(POD, key_of(pod), opening(pod, now, state_marks(NORMAL, now)), "status", STRATEGIC_PATCH)
+    return Patch(POD, key_of(pod), opening(pod, now, state_metadata(NORMAL, now)), "status", STRATEGIC_PATCH)
 
 
 def _new_pods(run: SyncContext, diff: Diff) -> list[Obj]:
     """Return as many new pods as may be created now; those of the current revision first (NewVersionedPods)."""
     number, old = diff.create_limit, min(diff.create_old, diff.create_limit)
-    pod_ids = {id_of(member.pod) for member in run.members}
-    unused_ids = {id_of(claim) for claim in run.claims} - pod_ids - {""}
+    pod_ids = {instance_id(member.pod) for member in run.members}
+    unused_ids = {instance_id(claim) for claim in run.claims} - pod_ids - {""}
     ids = instance_ids(number, taken=run.taken, free=unused_ids, seed=f"{run.parent['metadata']['uid']}/{run.now}")
     reference = owner_reference(CLONE_SET, run.parent)
     return [
@@ -172,9 +172,9 @@ def _create_claims(run: SyncContext, pods: Iterable[Obj]) -> Generator[Action, A
     refusals: dict[str, ApiError | None] = {}
     for claim, answer in zip(missing, answers, strict=True):
         if isinstance(answer, ApiError):
-            yield _failed(run, "FailedCreate", f"failed to create pvc: {answer.message}, pvc: {_text(claim)}")
+            yield _failure_event(run, "FailedCreate", f"failed to create pvc: {answer.message}, pvc: {_text(claim)}")
         if answer is None or isinstance(answer, ApiError):
-            refusals[id_of(claim)] = refusals.get(id_of(claim)) or answer
+            refusals[instance_id(claim)] = refusals.get(instance_id(claim)) or answer
     return refusals
 
 
@@ -182,30 +182,30 @@ def _text(obj: Obj) -> str:
     return orjson.dumps(obj).decode()
 
 
-def _failed(run: SyncContext, reason: str, message: str) -> RecordEvent:
+def _failure_event(run: SyncContext, reason: str, message: str) -> RecordEvent:
     return RecordEvent(run.parent, reason, message, WARNING)
 
 
 # -- deleting pods -----------------------------------------------------------------------------------------------------
 
 
-def _delete(run: SyncContext, members: Sequence[Member]) -> Scaling:
+def _delete_pods(run: SyncContext, members: Sequence[Member]) -> ScalePlan:
     """Delete pods, and then their claims, which go when the pods are gone (deletePods)."""
     if not members:
-        return Scaled()
+        return ScaleResult()
     deletions = [Delete(POD, key_of(member.pod), uid=member.pod["metadata"]["uid"]) for member in members]
     answers = yield Batch(deletions)
     refusals, deleted_ids = list[ApiError](), set[str]()
     for member, answer in zip(members, answers, strict=True):
         if not isinstance(answer, ApiError):
-            deleted_ids.add(id_of(member.pod))
+            deleted_ids.add(instance_id(member.pod))
             yield RecordEvent(run.parent, "SuccessfulDelete", f"succeed to delete pod {member.name}")
         elif answer.code != 404:
             refusals.append(answer)
-            yield _failed(run, "FailedDelete", f"failed to delete pod {member.name}: {answer.message}")
-    claims = [claim for claim in run.claims if id_of(claim) in deleted_ids]
+            yield _failure_event(run, "FailedDelete", f"failed to delete pod {member.name}: {answer.message}")
+    claims = [claim for claim in run.claims if instance_id(claim) in deleted_ids]
     refusals += yield from delete_claims(run.parent, claims, "failed to delete pvc")
-    return Scaled(bool(deleted_ids), next(iter(refusals), None))
+    return ScaleResult(bool(deleted_ids), next(iter(refusals), None))
 
 
 def delete_claims(parent: Obj, claims: Sequence[Obj], failure: str) -> Generator[Action, Any, list[ApiError]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of, name_of
 from controller_manager.controllers.statefulset.identity import REVISION_LABEL
-from controller_manager.kruise.pod_lifecycle import SPECIFIED_DELETE, is_calm
+from controller_manager.kruise.pod_lifecycle import SPECIFIED_DELETE, is_settled
 from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.in_place import is_gate_closed
 from controller_manager.reconcile.int_or_string import scaled
@@ -29,7 +29,7 @@ class Strategy:
         partition: how many of them stay at older revisions.
         max_unavailable: how many pods may be unavailable while pods are updated or deleted.
         max_surge: how many pods there may be beyond replicas meanwhile; 0 while the update is paused.
-        most_unavailable_to_grow: how many pods may be unavailable while pods are created
+        scale_max_unavailable: how many pods may be unavailable while pods are created
             (scaleStrategy.maxUnavailable).
         paused: True if no pod is updated.
         on_delete: True if pods are updated only when somebody deletes them.
@@ -44,7 +44,7 @@ class Strategy:
     partition: int
     max_unavailable: int
     max_surge: int
-    most_unavailable_to_grow: int
+    scale_max_unavailable: int
     paused: bool
     on_delete: bool
     policy: str
@@ -75,7 +75,7 @@ def strategy_of(parent: Obj) -> Strategy:
             _DEFAULT_UNAVAILABLE if unavailable is None else unavailable, replicas, round_up=round_up
         ),
         max_surge=surge,
-        most_unavailable_to_grow=_UNLIMITED if max_while_growing is None else _number(max_while_growing, replicas),
+        scale_max_unavailable=_UNLIMITED if max_while_growing is None else _number(max_while_growing, replicas),
         paused=paused,
         on_delete=on_delete,
         policy=rolling_update.get("podUpdatePolicy") or "ReCreate",
@@ -127,14 +127,14 @@ class Member:
 
     Attributes:
         updated: True if it is of the update revision.
-        leaving: True if its deletion was requested.
+        terminating: True if its deletion was requested.
         ready: True if it runs, is ready, and no in-place update is under way.
         available: True if no update is under way, and it has been ready for minReadySeconds.
     """
 
     pod: Obj
     updated: bool
-    leaving: bool
+    terminating: bool
     ready: bool
     available: bool
 
@@ -144,9 +144,9 @@ class Member:
         return name_of(self.pod)
 
     @property
-    def serves(self) -> bool:
+    def is_serving(self) -> bool:
         """True if no update is under way, and the pod is ready (isPodReady)."""
-        return self.ready and is_calm(self.pod)
+        return self.ready and is_settled(self.pod)
 
 
 def members_of(pods: Iterable[Obj], revision: str, *, strategy: Strategy, now: float) -> list[Member]:
@@ -162,9 +162,9 @@ def members_of(pods: Iterable[Obj], revision: str, *, strategy: Strategy, now: f
         Member(
             pod,
             updated=is_of(pod, revision),
-            leaving=SPECIFIED_DELETE in labels_of(pod) or name_of(pod) in strategy.named,
+            terminating=SPECIFIED_DELETE in labels_of(pod) or name_of(pod) in strategy.named,
             ready=_is_ready(pod, now, minimum=0),
-            available=is_calm(pod) and _is_ready(pod, now, minimum=strategy.minimum),
+            available=is_settled(pod) and _is_ready(pod, now, minimum=strategy.minimum),
         )
         for pod in sorted(pods, key=name_of)
     ]
@@ -178,6 +178,8 @@ def _is_ready(pod: Obj, now: float, *, minimum: int) -> bool:
 def next_available_in(members: Iterable[Member], now: float, *, minimum: int) -> float | None:
     """Return the seconds until the next member becomes available just by waiting, None if none does."""
     waits = (
-        available_in(member.pod, now, minimum=minimum) for member in members if member.serves and not member.available
+        available_in(member.pod, now, minimum=minimum)
+        for member in members
+        if member.is_serving and not member.available
     )
     return min((wait for wait in waits if wait is not None), default=None)

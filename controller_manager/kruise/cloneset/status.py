@@ -18,7 +18,7 @@ AVAILABLE, PAUSED, PARTLY_AVAILABLE = "CloneSetAvailable", "CloneSetPaused", "Pr
 UPDATED, TIMED_OUT = "CloneSetUpdated", "ProgressDeadlineExceeded"
 
 _NO_DEADLINE = 2**31 - 1
-_OMITTED = frozenset(("observedGeneration", "updatedAvailableReplicas", "expectedUpdatedReplicas"))
+_OMIT_EMPTY = frozenset(("observedGeneration", "updatedAvailableReplicas", "expectedUpdatedReplicas"))
 """Fields that the status omits if they are 0."""
 
 
@@ -73,7 +73,7 @@ def status_of(
         "collisionCount": revision_state.collisions,
         "labelSelector": selector,
     }
-    fields = {name: value for name, value in fields.items() if value or name not in _OMITTED}
+    fields = {name: value for name, value in fields.items() if value or name not in _OMIT_EMPTY}
     before = (parent.get("status") or {}).get("conditions")
     return fields | ({"conditions": before} if before else {})
 

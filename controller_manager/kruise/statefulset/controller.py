@@ -24,7 +24,7 @@ from controller_manager.controllers.statefulset.ordinals import Arrangement, arr
 from controller_manager.controllers.statefulset.status import Progress, is_same_status, progress_of
 from controller_manager.controllers.statefulset.sync import SyncInput, partition_of
 from controller_manager.kruise.invalid_spec import InvalidWorkload, selector_or_fault
-from controller_manager.kruise.pod_lifecycle import matters
+from controller_manager.kruise.pod_lifecycle import changes_sync
 from controller_manager.kruise.statefulset.pods import Outcome, perform
 from controller_manager.kruise.statefulset.reserved_ordinals import usable_ordinals
 from controller_manager.kruise.statefulset.spec import (
@@ -179,7 +179,7 @@ SPEC = reconciled(
         queue="statefulset-controller",
         watches=(
             Watch(ADVANCED_STATEFUL_SET, enqueue_self),
-            Watch(POD, pod_changed(ADVANCED_STATEFUL_SET, adopters(ADVANCED_STATEFUL_SET), matters)),
+            Watch(POD, pod_changed(ADVANCED_STATEFUL_SET, adopters(ADVANCED_STATEFUL_SET), changes_sync)),
             Watch(CLAIM, claim_changed(ADVANCED_STATEFUL_SET)),
             Watch(CONTROLLER_REVISION),
         ),

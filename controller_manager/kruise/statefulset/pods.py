@@ -13,7 +13,7 @@ from controller_manager.controllers.statefulset.identity import revision_name_of
 from controller_manager.controllers.statefulset.ordinals import Replica
 from controller_manager.controllers.statefulset.pods import dismiss, make, mend, provide, remove
 from controller_manager.controllers.statefulset.sync import SyncInput, due, max_unavailable
-from controller_manager.kruise.in_place_update import Refreshed, UpdateContext, begin, refresh
+from controller_manager.kruise.in_place_update import RefreshResult, UpdateContext, begin_update, refresh_pods
 from controller_manager.kruise.pod_lifecycle import IN_PLACE, IN_PLACE_ONLY, lifecycle_of
 from controller_manager.kruise.statefulset.spec import Rollout, can_be_updated, is_of, turnover, updating
 from controller_manager.kruise.statefulset.status import FAILED_CREATE, FAILED_UPDATE
@@ -68,15 +68,15 @@ def perform(work: SyncInput, rollout: Rollout, *, history: History, outcome: Out
     yield from _noting_failure(make(work, needs.make), outcome, FAILED_CREATE)
     if not needs.onward or not (yield from dismiss(work)):
         return
-    if not (refreshed.moved or work.on_delete or rollout.paused):
+    if not (refreshed.changed or work.on_delete or rollout.paused):
         yield from _update(work, rollout, history=history, outcome=outcome)
 
 
-def _continue_updates(work: SyncInput) -> Generator[Action, Any, Refreshed]:
+def _continue_updates(work: SyncInput) -> Generator[Action, Any, RefreshResult]:
     """Change pods after their grace period, open gates, and end updates (refreshPodState)."""
     replicas = (*work.pods.replicas, *work.pods.condemned)
     pods = [replica.pod for replica in replicas if replica.pod is not None and is_active(replica.pod)]
-    return (yield from refresh(pods, UpdateContext(work.health.now, is_of)))
+    return (yield from refresh_pods(pods, UpdateContext(work.health.now, is_of)))
 
 
 _VERBS = {FAILED_CREATE: "create", FAILED_UPDATE: "update"}
@@ -138,4 +138,4 @@ def _in_place_change(pod: Obj, rollout: Rollout, history: History) -> UpdateSpec
 
 def _begin(work: SyncInput, pod: Obj, spec: UpdateSpec) -> Plan:
     now = work.health.now
-    yield from begin(work.parent, pod, spec, mark=lambda current: updating(current, spec.revision, now), now=now)
+    yield from begin_update(work.parent, pod, spec, mark=lambda current: updating(current, spec.revision, now), now=now)

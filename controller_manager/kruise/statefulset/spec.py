@@ -11,7 +11,14 @@ from controller_manager.controllers.statefulset.identity import REVISION_LABEL, 
 from controller_manager.controllers.statefulset.ordinals import Health, Replica
 from controller_manager.controllers.statefulset.sync import SyncInput, Words, is_old, partition_of, strategy_of, targets
 from controller_manager.kruise import invalid_spec
-from controller_manager.kruise.pod_lifecycle import NORMAL, SPECIFIED_DELETE, UPDATING, in_state, is_calm, lifecycle_of
+from controller_manager.kruise.pod_lifecycle import (
+    NORMAL,
+    SPECIFIED_DELETE,
+    UPDATING,
+    is_settled,
+    lifecycle_of,
+    with_state,
+)
 from controller_manager.reconcile.in_place import is_updated
 from controller_manager.reconcile.int_or_string import scaled
 from controller_manager.reconcile.pods import is_active
@@ -96,12 +103,12 @@ class CalmHealth(Health):
 
     def available(self, pod: Obj) -> bool:
         """Return True if the pod is not being updated, and has been ready for long enough (isRunningAndAvailable)."""
-        return is_calm(pod) and Health.available(self, pod)
+        return is_settled(pod) and Health.available(self, pod)
 
     def unhealthy(self, replica: Replica) -> bool:
         """Return True if the pod is missing, terminating, being updated, or not ready (isHealthy)."""
         pod = replica.pod
-        return pod is None or replica.terminating or not is_calm(pod) or not self.ready(pod)
+        return pod is None or replica.terminating or not is_settled(pod) or not self.ready(pod)
 
 
 def health_of(rollout: Rollout, now: float) -> CalmHealth:
@@ -116,14 +123,14 @@ def can_be_updated(pod: Obj) -> bool:
 
 def new_and_normal(pod: Obj, now: float) -> Obj:
     """Return a new pod with the lifecycle state Normal: no hook is waited for."""
-    return in_state(pod, NORMAL, now)
+    return with_state(pod, NORMAL, now)
 
 
 def updating(pod: Obj, revision: str, now: float) -> Obj:
     """Return the pod as one that is being updated to a revision; its lifecycle is left alone if it has none."""
     labels = labels_of(pod) | {REVISION_LABEL: revision}
     pod = pod | {"metadata": pod["metadata"] | {"labels": labels}}
-    return in_state(pod, UPDATING, now) if lifecycle_of(pod) else pod
+    return with_state(pod, UPDATING, now) if lifecycle_of(pod) else pod
 
 
 def is_of(pod: Obj, revision: str) -> bool:

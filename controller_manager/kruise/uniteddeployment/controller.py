@@ -7,28 +7,35 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
-from controller_manager.kruise.uniteddeployment.allocation.choice import sizes_of
+from controller_manager.kruise.uniteddeployment.allocation.choice import allocate
 from controller_manager.kruise.uniteddeployment.allocation.subset_state import AllocationError
 from controller_manager.kruise.uniteddeployment.schedulability import relax_target, schedulability_of
 from controller_manager.kruise.uniteddeployment.status import Report, status_after, status_of
-from controller_manager.kruise.uniteddeployment.subset_objects import Target, targets_of
+from controller_manager.kruise.uniteddeployment.subset_objects import SubsetTarget, targets_of
 from controller_manager.kruise.uniteddeployment.subsets import (
     SUBSET_LABEL,
     Subset,
     SubsetType,
     UnnamedSubsetError,
-    active,
-    by_name,
+    active_pods,
     fault_of,
+    group_by_subset,
     type_of,
     workload_labels,
 )
-from controller_manager.kruise.uniteddeployment.sync_subsets import KINDS, SyncInput, as_one, discard, provision, revise
+from controller_manager.kruise.uniteddeployment.sync_subsets import (
+    KINDS,
+    SyncInput,
+    aggregate_message,
+    delete_duplicate,
+    manage_provision,
+    update_subsets,
+)
 from controller_manager.kruise.uniteddeployment.unschedulable import (
     Schedulability,
     is_unschedulable,
     label_patch,
-    scaled_again,
+    with_scaled_size,
 )
 from controller_manager.reconcile.contract import (
     ORPHANS,
@@ -67,7 +74,7 @@ from controller_manager.reconcile.pods import counts_differently
 from controller_manager.reconcile.retry_on_conflict import update
 from controller_manager.reconcile.revisions import History, expired, in_order, record, template_data
 
-PACE = 0.2
+MIN_INTERVAL = 0.2
 """Seconds between two runs for one UnitedDeployment, so that changes of several pods are handled together."""
 
 
@@ -107,7 +114,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
         orphans = (obj for obj in listers[kind].by(ORPHANS, namespace) if selector.matches(labels_of(obj)))
         workloads[subset_type] = [*listers[kind].by(OWNER, uid), *orphans]
     owned_or_matching = (obj for workloads_of_kind in workloads.values() for obj in workloads_of_kind)
-    pods = {obj["metadata"]["uid"]: active(_pods(listers, obj["metadata"]["uid"])) for obj in owned_or_matching}
+    pods = {obj["metadata"]["uid"]: active_pods(_pods(listers, obj["metadata"]["uid"])) for obj in owned_or_matching}
     history = listers[CONTROLLER_REVISION]
     revisions = [revision for revision in history.by(ORPHANS, namespace) if selector.matches(labels_of(revision))]
     return Observed(parent, selector, workloads, pods, [*history.by(OWNER, uid), *revisions])
@@ -211,9 +218,9 @@ def reconcile(observed: Observed, now: float) -> Plan:
         name: schedulability_of(parent, subset, current=run.current, update=run.update, now=now)
         for name, subset in subsets.items()
     }
-    yield from _label(schedulabilities.values())
+    yield from _label_reserved_pods(schedulabilities.values())
     try:
-        sizes = sizes_of(
+        sizes = allocate(
             parent["spec"], {name: schedulability.state for name, schedulability in schedulabilities.items()}
         )
     except AllocationError as error:
@@ -221,7 +228,8 @@ def reconcile(observed: Observed, now: float) -> Plan:
         yield RecordEvent(parent, "Failed SpecifySubsetReplicas", failure, WARNING)
         raise bad_request(failure) from error
     schedulabilities = {
-        name: scaled_again(schedulability, sizes.get(name, 0), now) for name, schedulability in schedulabilities.items()
+        name: with_scaled_size(schedulability, sizes.get(name, 0), now)
+        for name, schedulability in schedulabilities.items()
     }
     targets = targets_of(parent, run.update, sizes)
     targets = {
@@ -266,12 +274,12 @@ def _find_subsets(claimant: Parent, observed: Observed) -> Generator[Action, Any
     subset_type = type_of(observed.parent)
     claimed = yield from claim(claimant, KINDS[subset_type], observed.workloads[subset_type])
     try:
-        grouped = by_name(Subset(subset_type, obj, observed.pods[obj["metadata"]["uid"]]) for obj in claimed)
+        grouped = group_by_subset(Subset(subset_type, obj, observed.pods[obj["metadata"]["uid"]]) for obj in claimed)
     except UnnamedSubsetError as error:
         raise bad_request(str(error)) from error
-    for subset in grouped.doubled:
+    for subset in grouped.duplicates:
         if not is_deleting(subset.workload):
-            yield from _with_event(observed.parent, "FailedDeleteDuplicatedSubsets", discard(subset))
+            yield from _with_event(observed.parent, "FailedDeleteDuplicatedSubsets", delete_duplicate(subset))
     return grouped.kept
 
 
@@ -286,7 +294,7 @@ def _other_kind_workloads(observed: Observed, claimant: Parent) -> list[Subset]:
     ]
 
 
-def _label(schedulabilities: Iterable[Schedulability]) -> Plan:
+def _label_reserved_pods(schedulabilities: Iterable[Schedulability]) -> Plan:
     """Label pods as reserved or not; ignore pods that are gone by now.
 
     Raises:
@@ -308,7 +316,7 @@ def _sync_subsets(
     run: SyncContext,
     other_kind_workloads: Sequence[Subset],
     *,
-    targets: Mapping[str, Target],
+    targets: Mapping[str, SubsetTarget],
     schedulabilities: Mapping[str, Schedulability],
 ) -> Plan:
     """Create, delete and update workloads, and write the status, even after an error.
@@ -319,15 +327,15 @@ def _sync_subsets(
         ApiError: the first error.
     """
     work = SyncInput(run.parent, run.subsets, targets, other_kind_workloads)
-    provisioned, updated = (yield from provision(work)), None
+    provisioned, updated = (yield from manage_provision(work)), None
     failures = list(provisioned.failures)
     if failures:
-        message = f"fail to manage Subset provision: {as_one(failures)}"
+        message = f"fail to manage Subset provision: {aggregate_message(failures)}"
         if not is_namespace_terminating(failures[0]):
             yield RecordEvent(run.parent, "FailedUpdateSubset", message, WARNING)
     else:
-        failures = yield from revise(work)
-        updated = as_one(failures)
+        failures = yield from update_subsets(work)
+        updated = aggregate_message(failures)
     report = Report(
         current=run.current,
         update=run.update,
@@ -336,7 +344,7 @@ def _sync_subsets(
         subsets=run.subsets,
         targets=targets,
         schedulabilities=schedulabilities,
-        provisioned=as_one(provisioned.failures) if provisioned.changed else None,
+        provisioned=aggregate_message(provisioned.failures) if provisioned.changed else None,
         updated=updated,
     )
     try:
@@ -365,7 +373,7 @@ SPEC = reconciled(
         source="uniteddeployment-controller",
         workers=3,
         flag="uniteddeployment",
-        min_interval=PACE,
+        min_interval=MIN_INTERVAL,
         queue="uniteddeployment-controller",
         watches=(
             Watch(UNITED_DEPLOYMENT, enqueue_self),

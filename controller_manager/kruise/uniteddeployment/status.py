@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
 from apiserver.api.united_deployments import reserves
-from controller_manager.kruise.uniteddeployment.subset_objects import Target
+from controller_manager.kruise.uniteddeployment.subset_objects import SubsetTarget
 from controller_manager.kruise.uniteddeployment.subsets import RESERVED_LABEL, Subset
 from controller_manager.kruise.uniteddeployment.unschedulable import Schedulability, condition
 from controller_manager.reconcile.conditions import FALSE, TRUE, find, put, without
@@ -23,7 +23,7 @@ PROVISIONED, UPDATED, SUBSETS_UPDATED, FAILURE = (
 )
 """The types of its conditions; nothing sets the last one, nor does upstream."""
 
-_ALWAYS = frozenset(("replicas", "updatedReplicas", "currentRevision"))
+_REQUIRED_FIELDS = frozenset(("replicas", "updatedReplicas", "currentRevision"))
 """Fields that the status has even if they are 0 or empty."""
 
 
@@ -53,7 +53,7 @@ class Report:
     collisions: int
     selector: str
     subsets: Mapping[str, Subset]
-    targets: Mapping[str, Target]
+    targets: Mapping[str, SubsetTarget]
     schedulabilities: Mapping[str, Schedulability]
     provisioned: str | None
     updated: str | None
@@ -62,11 +62,11 @@ class Report:
 def status_after(parent: Obj, report: Report, now: float) -> Obj:
     """Return the new status; equal to the old one if nothing has changed."""
     subsets, old = report.subsets.values(), status_of(parent)
-    updated = [pod for subset in subsets for pod in subset.updated(report.update)]
+    updated = [pod for subset in subsets for pod in subset.updated_pods(report.update)]
     reserved = sum(schedulability.state.reserved for schedulability in report.schedulabilities.values())
     numbers = {
-        "replicas": sum(subset.counted("replicas") for subset in subsets) - reserved,
-        "readyReplicas": sum(subset.counted("readyReplicas") for subset in subsets),
+        "replicas": sum(subset.status_count("replicas") for subset in subsets) - reserved,
+        "readyReplicas": sum(subset.status_count("readyReplicas") for subset in subsets),
         "updatedReplicas": len(updated),
         "updatedReadyReplicas": sum(map(is_ready, updated)),
         "reservedPods": reserved,
@@ -84,15 +84,15 @@ def status_after(parent: Obj, report: Report, now: float) -> Obj:
         "conditions": _conditions(old.get("conditions") or (), report, current=current, now=now),
         "labelSelector": report.selector + (f",{RESERVED_LABEL}=false" if reserves(parent["spec"]) else ""),
     }
-    return {name: value for name, value in fields.items() if value or name in _ALWAYS}
+    return {name: value for name, value in fields.items() if value or name in _REQUIRED_FIELDS}
 
 
-def _subset_status(parent: Obj, target: Target, report: Report, now: float) -> Obj:
+def _subset_status(parent: Obj, target: SubsetTarget, report: Report, now: float) -> Obj:
     schedulability, subset = report.schedulabilities.get(target.name), report.subsets.get(target.name)
     entry: Obj = {
         "name": target.name,
         "replicas": target.replicas,
-        "readyReplicas": subset.counted("readyReplicas") if subset is not None else 0,
+        "readyReplicas": subset.status_count("readyReplicas") if subset is not None else 0,
         "partition": target.partition,
         "reservedPods": schedulability.state.reserved if schedulability is not None else 0,
         "conditions": _subset_conditions(parent, target.name, schedulability, now),
@@ -145,9 +145,9 @@ def _conditions(conditions: Sequence[Obj], report: Report, *, current: str, now:
     conditions = _with_progress(without(conditions, FAILURE), current, report.update, now=now)
     had = find(conditions, PROVISIONED)
     if report.provisioned is not None or (had is not None and had["status"] != TRUE):
-        conditions = put(conditions, _outcome(PROVISIONED, report.provisioned or "", now))
+        conditions = put(conditions, _condition_for_error(PROVISIONED, report.provisioned or "", now))
     if report.updated is not None:
-        conditions = put(conditions, _outcome(SUBSETS_UPDATED, report.updated, now))
+        conditions = put(conditions, _condition_for_error(SUBSETS_UPDATED, report.updated, now))
     return conditions
 
 
@@ -159,13 +159,13 @@ def _with_progress(conditions: Sequence[Obj], current: str, update: str, *, now:
     done = current == update
     reason = "UnitedDeploymentRevisionUpdated" if done else "UnitedDeploymentRevisionUpdating"
     message = f"{'updated' if done else 'updating'} to revision {update}"
-    shown = _outcome(UPDATED, "" if done else message, now) | {"reason": reason, "message": message}
+    shown = _condition_for_error(UPDATED, "" if done else message, now) | {"reason": reason, "message": message}
     return [
         each | {"message": message} if each["type"] == UPDATED and each["status"] == shown["status"] else each
         for each in put(conditions, shown)
     ]
 
 
-def _outcome(type_: str, error: str, now: float) -> Obj:
+def _condition_for_error(type_: str, error: str, now: float) -> Obj:
     outcome = {"type": type_, "status": FALSE if error else TRUE, "lastTransitionTime": stamp(now)}
     return outcome | ({"reason": "Error", "message": error} if error else {})

@@ -26,11 +26,11 @@ from controller_manager.kruise.uniteddeployment.subsets import (
 )
 from controller_manager.reconcile.revisions import data_bytes
 
-_LONGEST_PREFIX = 253  # the maximum length of a name
+_MAX_PREFIX_LENGTH = 253  # the maximum length of a name
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class SubsetTarget:
     """The desired workload of a subset.
 
     Attributes:
@@ -59,7 +59,7 @@ class Target:
         return "" if patch is None else data_bytes(patch).decode()
 
 
-def targets_of(parent: Obj, revision: str, sizes: Mapping[str, int]) -> dict[str, Target]:
+def targets_of(parent: Obj, revision: str, sizes: Mapping[str, int]) -> dict[str, SubsetTarget]:
     """Return the desired workloads by name of the subset, in the order of the topology.
 
     Args:
@@ -71,13 +71,13 @@ def targets_of(parent: Obj, revision: str, sizes: Mapping[str, int]) -> dict[str
     manual = (strategy.get("type") or "Manual") == "Manual" and type_of(parent).partitioned
     partitions = ((strategy.get("manualUpdate") or {}).get("partitions") or {}) if manual else {}
     return {
-        subset["name"]: Target(subset, revision, size, min(partitions.get(subset["name"]) or 0, size))
+        subset["name"]: SubsetTarget(subset, revision, size, min(partitions.get(subset["name"]) or 0, size))
         for subset in subsets_of(parent["spec"])
         for size in (sizes[subset["name"]],)
     }
 
 
-def new_workload(parent: Obj, target: Target, reference: Obj) -> Obj:
+def new_workload(parent: Obj, target: SubsetTarget, reference: Obj) -> Obj:
     """Return the new workload of a subset that has none.
 
     Args:
@@ -104,10 +104,10 @@ def new_workload(parent: Obj, target: Target, reference: Obj) -> Obj:
 def _prefix(parent: str, subset: str) -> str:
     """Return the prefix of the names of a subset's workloads (getSubsetPrefix)."""
     prefix = f"{parent}-{subset}-"
-    return prefix if len(prefix) <= _LONGEST_PREFIX else f"{parent}-"
+    return prefix if len(prefix) <= _MAX_PREFIX_LENGTH else f"{parent}-"
 
 
-def with_target(parent: Obj, target: Target, workload: Obj) -> Obj:
+def with_target(parent: Obj, target: SubsetTarget, workload: Obj) -> Obj:
     """Return the desired workload of a subset; everything but its spec, labels and annotations stays.
 
     Raises:
@@ -123,7 +123,7 @@ def with_target(parent: Obj, target: Target, workload: Obj) -> Obj:
     return workload | {"metadata": meta | metadata, "spec": _spec(parent, target, marks)}
 
 
-def _spec(parent: Obj, target: Target, marks: Obj) -> Obj:
+def _spec(parent: Obj, target: SubsetTarget, marks: Obj) -> Obj:
     subset_type, template = type_of(parent), template_of(parent)
     selector = parent["spec"].get("selector") or {}
     spec: Obj = template.get("spec") or {}
@@ -140,7 +140,7 @@ def _spec(parent: Obj, target: Target, marks: Obj) -> Obj:
 # -- how it is updated -------------------------------------------------------------------------------------------------
 
 
-def _strategy(subset_type: SubsetType, given: Obj, target: Target) -> Obj:
+def _strategy(subset_type: SubsetType, given: Obj, target: SubsetTarget) -> Obj:
     """Return the template's strategy with the partition, and with another maxUnavailable if the target has one.
 
     With OnDelete neither is set, since OpenKruise's webhooks would reject it.
@@ -208,7 +208,7 @@ def _pod_template_kind() -> MergeKind:
 # -- comparing ---------------------------------------------------------------------------------------------------------
 
 
-def differs(subset: Subset, target: Target) -> bool:
+def needs_update(subset: Subset, target: SubsetTarget) -> bool:
     """Return True if a workload differs from its target, as far as its labels, annotations and numbers show.
 
     (manageSubsets)
@@ -221,15 +221,15 @@ def differs(subset: Subset, target: Target) -> bool:
     )
 
 
-def holds(actual: Any, desired: Any) -> bool:
+def contains(actual: Any, desired: Any) -> bool:
     """Return True if a stored value contains all that is desired; defaults that a server has added do not matter.
 
     It may return False for an equal value that is written in another way, which costs a write that changes nothing.
     """
     if isinstance(desired, dict):
         return isinstance(actual, dict) and all(
-            holds(actual.get(name), value) for name, value in desired.items() if value not in (None, {}, [], "")
+            contains(actual.get(name), value) for name, value in desired.items() if value not in (None, {}, [], "")
         )
     if isinstance(desired, list):
-        return isinstance(actual, list) and len(actual) == len(desired) and all(map(holds, actual, desired))
+        return isinstance(actual, list) and len(actual) == len(desired) and all(map(contains, actual, desired))
     return bool(actual == desired)

@@ -35,7 +35,7 @@ class SubsetType:
         strategy: the field of its spec with the update strategy.
         partitioned: True if some of its pods may stay at the old revision.
         ordered: True if its pods have ordinals, and its strategy must have the type RollingUpdate.
-        gets_stuck: True if a pod that never gets ready blocks the update of that very pod.
+        can_get_stuck: True if a pod that never gets ready blocks the update of that very pod.
     """
 
     name: str
@@ -45,14 +45,14 @@ class SubsetType:
     strategy: str = "updateStrategy"
     partitioned: bool = True
     ordered: bool = False
-    gets_stuck: bool = False
+    can_get_stuck: bool = False
 
 
 _KRUISE = api_version(GROUP, "v1beta1")
 TYPES = {
     each.template: each
     for each in (
-        SubsetType("StatefulSet", TEMPLATES[0], "apps/v1", "StatefulSet", ordered=True, gets_stuck=True),
+        SubsetType("StatefulSet", TEMPLATES[0], "apps/v1", "StatefulSet", ordered=True, can_get_stuck=True),
         SubsetType("AdvancedStatefulSet", TEMPLATES[1], _KRUISE, "StatefulSet", ordered=True),
         SubsetType("CloneSet", TEMPLATES[2], _KRUISE, "CloneSet"),
         SubsetType("Deployment", TEMPLATES[3], "apps/v1", "Deployment", strategy="strategy", partitioned=False),
@@ -155,20 +155,20 @@ class Subset:
         """The patch that was applied to its pod template, "" for none."""
         return (self.workload["metadata"].get("annotations") or {}).get(PATCH_ANNOTATION) or ""
 
-    def counted(self, field: str) -> int:
+    def status_count(self, field: str) -> int:
         """Return a number from its status: replicas, readyReplicas."""
         return (self.workload.get("status") or {}).get(field) or 0
 
-    def updated(self, revision: str) -> list[Obj]:
+    def updated_pods(self, revision: str) -> list[Obj]:
         """Return its pods that are made from a revision of the UnitedDeployment (CalculateUpdatedReplicas)."""
         return [pod for pod in self.pods if revision_of(pod) == revision]
 
-    def stuck(self, revision: str, partition: int) -> list[Obj]:
+    def stuck_pods(self, revision: str, partition: int) -> list[Obj]:
         """Return the pods that block their own update: old, not ready, and to be updated (isPodStuckForRollingUpdate).
 
         (kubernetes/kubernetes#67250)
         """
-        if not self.type.gets_stuck or self.strategy.get("type") == ON_DELETE:
+        if not self.type.can_get_stuck or self.strategy.get("type") == ON_DELETE:
             return []
         first = ((self.workload["spec"].get("ordinals") or {}).get("start") or 0) + partition
         old = [pod for pod in self.pods if revision_of(pod) != revision and _ordinal_of(pod) >= first]
@@ -185,34 +185,34 @@ def _ordinal_of(pod: Obj) -> int:
     return int(ordinal) if ordinal.isascii() and ordinal.isdecimal() else -1
 
 
-def active(pods: Iterable[Obj]) -> list[Obj]:
+def active_pods(pods: Iterable[Obj]) -> list[Obj]:
     """Return the pods that have not ended and are not being deleted."""
     return [pod for pod in pods if is_active(pod)]
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
+class SubsetGroups:
     """Workloads grouped by subset.
 
     Attributes:
         kept: name of a subset → its workload.
-        doubled: further workloads of the same subsets.
+        duplicates: further workloads of the same subsets.
     """
 
     kept: dict[str, Subset]
-    doubled: list[Subset]
+    duplicates: list[Subset]
 
 
-def by_name(subsets: Iterable[Subset]) -> Grouped:
+def group_by_subset(subsets: Iterable[Subset]) -> SubsetGroups:
     """Choose one workload for each subset: the oldest that is not being deleted.
 
     Raises:
         UnnamedSubsetError: one has no label with its subset.
     """
-    grouped = Grouped({}, [])
+    grouped = SubsetGroups({}, [])
     for subset in sorted(subsets, key=_rank):
         if subset.name in grouped.kept:
-            grouped.doubled.append(subset)
+            grouped.duplicates.append(subset)
         else:
             grouped.kept[subset.name] = subset
     return grouped

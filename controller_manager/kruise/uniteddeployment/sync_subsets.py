@@ -10,7 +10,13 @@ from typing import Any, TypeAlias
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from controller_manager.kruise.uniteddeployment.subset_objects import Target, differs, holds, new_workload, with_target
+from controller_manager.kruise.uniteddeployment.subset_objects import (
+    SubsetTarget,
+    contains,
+    needs_update,
+    new_workload,
+    with_target,
+)
 from controller_manager.kruise.uniteddeployment.subsets import TYPES, Subset, SubsetType, type_of
 from controller_manager.reconcile.contract import (
     WARNING,
@@ -38,13 +44,13 @@ from controller_manager.reconcile.kinds import (
 )
 from controller_manager.reconcile.retry_on_conflict import newest, update
 
-_OF_TYPES = {
+_KINDS_BY_NAME = {
     "StatefulSet": STATEFUL_SET,
     "AdvancedStatefulSet": ADVANCED_STATEFUL_SET,
     "CloneSet": CLONE_SET,
     "Deployment": DEPLOYMENT,
 }
-KINDS: Mapping[SubsetType, Kind] = {each: _OF_TYPES[each.name] for each in TYPES.values()}
+KINDS: Mapping[SubsetType, Kind] = {each: _KINDS_BY_NAME[each.name] for each in TYPES.values()}
 """Subset type → the kind of the workloads."""
 
 Failures: TypeAlias = list[ApiError]
@@ -63,7 +69,7 @@ class SyncInput:
 
     parent: Obj
     subsets: Mapping[str, Subset]
-    targets: Mapping[str, Target]
+    targets: Mapping[str, SubsetTarget]
     other_kind_workloads: Sequence[Subset]
 
     @property
@@ -77,13 +83,13 @@ class SyncInput:
         return type_of(self.parent).name
 
 
-def as_one(failures: Failures) -> str:
+def aggregate_message(failures: Failures) -> str:
     """Return the message of all errors together (utilerrors.NewAggregate)."""
     messages = list(dict.fromkeys(failure.message for failure in failures))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]" if messages else ""
 
 
-def discard(subset: Subset) -> Plan:
+def delete_duplicate(subset: Subset) -> Plan:
     """Delete a workload, and leave its dependents to the garbage collector (DeleteSubset).
 
     Raises:
@@ -97,7 +103,7 @@ def discard(subset: Subset) -> Plan:
 
 
 @dataclass(slots=True)
-class Provision:
+class ProvisionResult:
     """The result of creating and deleting workloads.
 
     Attributes:
@@ -109,12 +115,12 @@ class Provision:
     failures: Failures = field(default_factory=list)
 
 
-def provision(work: SyncInput) -> Generator[Action, Any, Provision]:
+def manage_provision(work: SyncInput) -> Generator[Action, Any, ProvisionResult]:
     """Create missing workloads, delete surplus ones, and those of another kind (manageSubsetProvision)."""
     missing = [work.targets[name] for name in sorted(work.targets.keys() - work.subsets.keys())]
     surplus = _not_deleting(work.subsets[name] for name in sorted(work.subsets.keys() - work.targets.keys()))
     other_kind_workloads = _not_deleting(work.other_kind_workloads)
-    result = Provision(changed=bool(missing or surplus or other_kind_workloads))
+    result = ProvisionResult(changed=bool(missing or surplus or other_kind_workloads))
     if missing:
         result.failures += yield from _create(work, missing)
     if surplus:
@@ -129,7 +135,7 @@ def _not_deleting(subsets: Iterable[Subset]) -> list[Subset]:
     return [subset for subset in subsets if not is_deleting(subset.workload)]
 
 
-def _create(work: SyncInput, missing: Sequence[Target]) -> Steps:
+def _create(work: SyncInput, missing: Sequence[SubsetTarget]) -> Steps:
     """Create workloads: one, then two, four …; those whose requests time out will show up in the caches, if at all."""
     reference, failures, workloads = (
         owner_reference(UNITED_DEPLOYMENT, work.parent),
@@ -170,7 +176,7 @@ def _delete_surplus(work: SyncInput, surplus: Sequence[Subset]) -> Steps:
 
 def _delete(subset: Subset, what: str) -> Steps:
     try:
-        yield from discard(subset)
+        yield from delete_duplicate(subset)
     except ApiError as error:
         return [error.with_message(f"{what}: {error.message}")]
     return []
@@ -179,7 +185,7 @@ def _delete(subset: Subset, what: str) -> Steps:
 # -- updating workloads ------------------------------------------------------------------------------------------------
 
 
-def revise(work: SyncInput) -> Steps:
+def update_subsets(work: SyncInput) -> Steps:
     """Update workloads that differ from their targets: one, then two, four … as long as there is no error.
 
     (manageSubsets) Workloads whose pods are not all updated are handled as well: pods that block the update are
@@ -188,28 +194,28 @@ def revise(work: SyncInput) -> Steps:
     due = [
         (work.subsets[name], work.targets[name])
         for name in sorted(work.subsets.keys() & work.targets.keys())
-        if _is_due(work.subsets[name], work.targets[name])
+        if _needs_update(work.subsets[name], work.targets[name])
     ]
     size, failures = 1, Failures()
     while due and not failures:
-        failures = yield from _revise_some(work, due[:size])
+        failures = yield from _update_batch(work, due[:size])
         due, size = due[size:], 2 * size
     return failures
 
 
-def _is_due(subset: Subset, target: Target) -> bool:
+def _needs_update(subset: Subset, target: SubsetTarget) -> bool:
     if is_deleting(subset.workload):
         return False
-    return differs(subset, target) or len(subset.updated(target.revision)) < subset.counted("replicas")
+    return needs_update(subset, target) or len(subset.updated_pods(target.revision)) < subset.status_count("replicas")
 
 
-def _revise_some(work: SyncInput, due: Sequence[tuple[Subset, Target]]) -> Steps:
+def _update_batch(work: SyncInput, due: Sequence[tuple[Subset, SubsetTarget]]) -> Steps:
     """Update several workloads at once, then handle each; after a conflict a workload is read and written again."""
-    failures, written = Failures(), list[tuple[Subset, Target, Obj | None]]()
+    failures, written = Failures(), list[tuple[Subset, SubsetTarget, Obj | None]]()
     for subset, target in due:
         try:
             desired = with_target(work.parent, target, subset.workload)
-            written.append((subset, target, None if holds(subset.workload, desired) else desired))
+            written.append((subset, target, None if contains(subset.workload, desired) else desired))
         except ApiError as error:
             failures.append((yield from _report_failure(work, subset, error)))
     answers = iter((yield Batch([Update(work.kind, obj) for _, _, obj in written if obj is not None])))
@@ -222,7 +228,7 @@ def _revise_some(work: SyncInput, due: Sequence[tuple[Subset, Target]]) -> Steps
     return failures
 
 
-def _sync_subset(work: SyncInput, subset: Subset, target: Target, answer: Obj | ApiError) -> Plan:
+def _sync_subset(work: SyncInput, subset: Subset, target: SubsetTarget, answer: Obj | ApiError) -> Plan:
     """Finish an update, and delete pods that block it (PostUpdate).
 
     Raises:
@@ -231,13 +237,13 @@ def _sync_subset(work: SyncInput, subset: Subset, target: Target, answer: Obj | 
     if isinstance(answer, ApiError):
         if answer.code != 409:
             raise answer
-        answer = yield from _write_again(work, subset, target)
-    stuck = replace(subset, workload=answer).stuck(target.revision, target.partition)
+        answer = yield from _retry_update(work, subset, target)
+    stuck = replace(subset, workload=answer).stuck_pods(target.revision, target.partition)
     for pod in stuck:
         yield from remove(Delete(POD, key_of(pod), pod["metadata"]["uid"], propagation="Background"))
 
 
-def _write_again(work: SyncInput, subset: Subset, target: Target) -> Generator[Action, Any, Obj]:
+def _retry_update(work: SyncInput, subset: Subset, target: SubsetTarget) -> Generator[Action, Any, Obj]:
     """Read a workload again, and update it."""
     state = yield from newest(work.kind, key_of(subset.workload), subset.workload["metadata"]["uid"])
     return (yield from update(work.kind, state, change=partial(with_target, work.parent, target)))

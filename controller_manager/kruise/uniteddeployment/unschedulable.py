@@ -15,12 +15,12 @@ from controller_manager.reconcile.conditions import FALSE, TRUE, condition_of, p
 from controller_manager.reconcile.pods import is_ready, ready_since
 from controller_manager.reconcile.times import seconds, stamp
 
-SCHEDULABLE = "Schedulable"
+SCHEDULABLE_CONDITION = "Schedulable"
 """The type of a subset's condition."""
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class ScheduleTimeouts:
     """The timeouts of a UnitedDeployment's schedule strategy, in seconds.
 
     Attributes:
@@ -32,15 +32,17 @@ class Times:
     recovery: float = 300.0
 
 
-def times_of(spec: Obj) -> Times:
+def timeouts_of(spec: Obj) -> ScheduleTimeouts:
     """Return the timeouts of a UnitedDeployment's schedule strategy."""
-    adaptive, usual = schedule_strategy(spec).get("adaptive") or {}, Times()
+    adaptive, usual = schedule_strategy(spec).get("adaptive") or {}, ScheduleTimeouts()
     patience, recovery = adaptive.get("rescheduleCriticalSeconds"), adaptive.get("unschedulableDuration")
-    return Times(usual.patience if patience is None else patience, usual.recovery if recovery is None else recovery)
+    return ScheduleTimeouts(
+        usual.patience if patience is None else patience, usual.recovery if recovery is None else recovery
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class ReservedLabel:
     """A pod whose reserved label is to be set."""
 
     pod: Obj
@@ -61,20 +63,20 @@ class Schedulability:
 
     state: SubsetState
     conditions: tuple[Obj, ...] = ()
-    labels: Sequence[Label] = field(default_factory=list)
+    labels: Sequence[ReservedLabel] = field(default_factory=list)
     late: int = 0
     wait: float | None = None
 
 
 def plain_schedulability(subset: Subset) -> Schedulability:
     """Return the schedulability of a subset if the strategy is not adaptive."""
-    return Schedulability(SubsetState(subset.replicas, subset.counted("readyReplicas")))
+    return Schedulability(SubsetState(subset.replicas, subset.status_count("readyReplicas")))
 
 
 def condition(status: str, now: float, *, reason: str, message: str) -> Obj:
     """Return a condition of a subset."""
     return {
-        "type": SCHEDULABLE,
+        "type": SCHEDULABLE_CONDITION,
         "status": status,
         "lastTransitionTime": stamp(now),
         "reason": reason,
@@ -88,7 +90,7 @@ def is_unschedulable(pod: Obj) -> bool:
     return scheduled is not None and scheduled.get("status") == FALSE and scheduled.get("reason") == "Unschedulable"
 
 
-def _overdue_in(pod: Obj, times: Times, now: float) -> float | None:
+def _overdue_in(pod: Obj, times: ScheduleTimeouts, now: float) -> float | None:
     """Return the seconds until a pod has waited too long for a node, 0 or less if it has; None if it is not waiting."""
     if phase_of(pod) != "Pending" or pod["spec"].get("nodeName") or not is_unschedulable(pod):
         return None
@@ -102,7 +104,9 @@ def _soonest(waits: Iterable[float | None]) -> float | None:
 # -- unschedulable pods are moved to other subsets ---------------------------------------------------------------------
 
 
-def adaptive_schedulability(subset: Subset, old_condition: Obj | None, *, times: Times, now: float) -> Schedulability:
+def adaptive_schedulability(
+    subset: Subset, old_condition: Obj | None, *, times: ScheduleTimeouts, now: float
+) -> Schedulability:
     """Check if pods of a subset wait too long for a node, or did so not long ago.
 
     Args:
@@ -131,7 +135,7 @@ def adaptive_schedulability(subset: Subset, old_condition: Obj | None, *, times:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class RevisionUpdate:
     """The newest revision of a subset's pods, and when the update to it began.
 
     Attributes:
@@ -146,13 +150,13 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class _PodReservation:
     reserved: bool
     wait: float | None = None
 
 
 def reserved_schedulability(
-    subset: Subset, old_condition: Obj | None, *, update: Update, times: Times, now: float
+    subset: Subset, old_condition: Obj | None, *, update: RevisionUpdate, times: ScheduleTimeouts, now: float
 ) -> Schedulability:
     """Find the reserved pods of a subset: they found no node in time, and have not run for long enough since.
 
@@ -168,14 +172,14 @@ def reserved_schedulability(
     """
     was_unschedulable = old_condition is not None and old_condition["status"] == FALSE
     stays = _may_stay_old(subset.pods, update)
-    labels, waits, reserved, late = list[Label](), list[float | None](), 0, 0
+    labels, waits, reserved, late = list[ReservedLabel](), list[float | None](), 0, 0
     for pod in subset.pods:
         label = labels_of(pod).get(RESERVED_LABEL)
-        verdict = _Verdict(reserved=True)
+        verdict = _PodReservation(reserved=True)
         if label is not None or not was_unschedulable:
-            verdict = _verdict(pod, update, stays=stays, times=times, now=now)
+            verdict = _pod_reservation(pod, update, stays=stays, times=times, now=now)
         if label != _text(verdict.reserved):
-            labels.append(Label(pod, verdict.reserved))
+            labels.append(ReservedLabel(pod, verdict.reserved))
         waits.append(verdict.wait)
         reserved += verdict.reserved
         late += verdict.reserved and revision_of(pod) != update.revision and is_ready(pod)
@@ -183,7 +187,9 @@ def reserved_schedulability(
         new_condition = condition(FALSE, now, reason="reschedule", message="reserved pods found")
     else:
         new_condition = condition(TRUE, now, reason="reschedule", message="no reserved pods")
-    state = SubsetState(subset.replicas, subset.counted("readyReplicas"), reserved > 0, was_unschedulable, reserved)
+    state = SubsetState(
+        subset.replicas, subset.status_count("readyReplicas"), reserved > 0, was_unschedulable, reserved
+    )
     return Schedulability(state, (new_condition,), labels, late, _soonest(waits))
 
 
@@ -191,13 +197,13 @@ def _text(reserved: bool) -> str:  # noqa: FBT001 - a label's value
     return "true" if reserved else "false"
 
 
-def label_patch(label: Label) -> Obj:
+def label_patch(label: ReservedLabel) -> Obj:
     """Return the merge patch that labels a pod, guarded by its uid."""
     labels = {RESERVED_LABEL: _text(label.reserved)}
     return {"metadata": {"uid": label.pod["metadata"]["uid"], "labels": labels}}
 
 
-def _may_stay_old(pods: Iterable[Obj], update: Update) -> Collection[str]:
+def _may_stay_old(pods: Iterable[Obj], update: RevisionUpdate) -> Collection[str]:
     """Return the uids of the pods that may stay at the old revision: up to partition, ready and unreserved ones first.
 
     Upstream ignores the partition here, and regards all of them as late.
@@ -211,19 +217,21 @@ def _is_reserved(pod: Obj) -> bool:
     return labels_of(pod).get(RESERVED_LABEL) == "true"
 
 
-def _verdict(pod: Obj, update: Update, *, stays: Collection[str], times: Times, now: float) -> _Verdict:
+def _pod_reservation(
+    pod: Obj, update: RevisionUpdate, *, stays: Collection[str], times: ScheduleTimeouts, now: float
+) -> _PodReservation:
     fits = revision_of(pod) == update.revision or pod["metadata"]["uid"] in stays
     if _is_reserved(pod):
         since = ready_since(pod) if fits else None
         if since is None or phase_of(pod) != "Running":
-            return _Verdict(reserved=True)
+            return _PodReservation(reserved=True)
         wait = since + times.recovery - now
-        return _Verdict(reserved=wait > 0, wait=wait)
+        return _PodReservation(reserved=wait > 0, wait=wait)
     due = _overdue_in(pod, times, now) if fits else update.since + times.patience - now
-    return _Verdict(reserved=due is not None and due <= 0, wait=due)
+    return _PodReservation(reserved=due is not None and due <= 0, wait=due)
 
 
-def scaled_again(schedulability: Schedulability, size: int, now: float) -> Schedulability:
+def with_scaled_size(schedulability: Schedulability, size: int, now: float) -> Schedulability:
     """Return the schedulability of a subset whose reserved pods run again, and which gets more pods now.
 
     (postProcessSubsetStatus…) The new pods are reserved until they are known to run, and their replacements stay so

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from controller_manager.kruise.cloneset.rolling import Diff, to_be_updated
+from controller_manager.kruise.cloneset.rolling import Diff, pods_to_update
 from controller_manager.kruise.cloneset.spec import Strategy, members_of
 from controller_manager.reconcile.times import stamp
 
@@ -41,7 +41,7 @@ def a_strategy(**more):
         "partition": 0,
         "max_unavailable": 2,
         "max_surge": 0,
-        "most_unavailable_to_grow": 2**31 - 1,
+        "scale_max_unavailable": 2**31 - 1,
         "paused": False,
         "on_delete": False,
         "policy": "InPlaceIfPossible",
@@ -71,7 +71,7 @@ def a_strategy(**more):
 def test_a_pod_is_available_while_nothing_is_done_to_it(pod, minimum, ready, available):
     [member] = members_of([pod], REVISION, strategy=a_strategy(minimum=minimum), now=NOW)
     assert (member.ready, member.available) == (ready, available)
-    assert member.serves == (ready and pod["metadata"]["labels"].get(STATE, "Normal") == "Normal")
+    assert member.is_serving == (ready and pod["metadata"]["labels"].get(STATE, "Normal") == "Normal")
 
 
 pods = st.builds(
@@ -99,7 +99,7 @@ OLD = a_pod("p2", revision="web-old")
 @given(found=sets, update=st.integers(0, 10), limit=st.integers(0, 5))
 def test_whatever_is_updated_stays_within_the_budget_and_fills_it(found, update, limit):
     members = members_of(found, REVISION, strategy=a_strategy(minimum=10), now=NOW)
-    chosen = to_be_updated(members, Diff(update=update, update_limit=limit))
+    chosen = pods_to_update(members, Diff(update=update, update_limit=limit))
     can_be = [each for each in members if not each.updated and GRACE not in each.pod["metadata"]["annotations"]]
     assert all(each in can_be for each in chosen)
     down = Counter(each.updated for each in members if not each.available)
@@ -117,7 +117,7 @@ def test_a_pod_in_its_grace_is_not_chosen_again_whichever_annotation_says_so(ann
     pod = a_pod(revision="web-old", state="Updating", grace=True)
     pod["metadata"]["annotations"] = {annotation: '{"revision":"web-new"}'}
     members = members_of([pod], REVISION, strategy=a_strategy(), now=NOW)
-    assert to_be_updated(members, Diff(update=1, update_limit=2)) == []
+    assert pods_to_update(members, Diff(update=1, update_limit=2)) == []
 
 
 def is_down(pod):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller_manager.kruise.pod_lifecycle import STATE_LABEL, UPDATING, matters
+from controller_manager.kruise.pod_lifecycle import STATE_LABEL, UPDATING, changes_sync
 from controller_manager.reconcile.in_place import GATE, GRACE
 
 POD: dict[str, Any] = {
@@ -39,7 +39,7 @@ def changed(pod: dict[str, Any], part: str, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_change_that_is_counted_matters(part: str, fields: dict[str, Any]) -> None:
-    assert matters(POD, changed(POD, part, **fields))
+    assert changes_sync(POD, changed(POD, part, **fields))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_change_that_is_counted_matters(part: str, fields: dict[str, Any]) -> 
     ],
 )
 def test_a_change_that_nothing_depends_on_does_not(part: str, fields: dict[str, Any]) -> None:
-    assert not matters(POD, changed(POD, part, **fields))
+    assert not changes_sync(POD, changed(POD, part, **fields))
 
 
 @pytest.mark.parametrize(
@@ -66,5 +66,5 @@ def test_a_change_that_nothing_depends_on_does_not(part: str, fields: dict[str, 
 )
 def test_containers_matter_while_the_pod_is_updated_in_place(part: str, fields: dict[str, Any]) -> None:
     updating = changed(POD, part, **fields)
-    assert matters(updating, changed(updating, "status", containerStatuses=[]))
-    assert not matters(updating, changed(updating, "metadata", resourceVersion="2"))
+    assert changes_sync(updating, changed(updating, "status", containerStatuses=[]))
+    assert not changes_sync(updating, changed(updating, "metadata", resourceVersion="2"))

@@ -7,7 +7,7 @@ import pytest
 
 from controller_manager.kruise.cloneset.pods import instance_ids
 from controller_manager.kruise.cloneset.ranks import in_deletion_order, in_update_order, node_ranks, spread_ranks
-from controller_manager.kruise.cloneset.rolling import Diff, diff_of, to_be_deleted, to_be_updated, within
+from controller_manager.kruise.cloneset.rolling import Diff, diff_of, limit_ready, pods_to_delete, pods_to_update
 from controller_manager.kruise.cloneset.spec import Member, Strategy
 from controller_manager.reconcile.kinds import NODE
 from controller_manager.reconcile.times import stamp
@@ -52,7 +52,7 @@ def a_strategy(replicas, **more):
         "partition": 0,
         "max_unavailable": 1,
         "max_surge": 0,
-        "most_unavailable_to_grow": 2**31 - 1,
+        "scale_max_unavailable": 2**31 - 1,
         "paused": False,
         "on_delete": False,
         "policy": "ReCreate",
@@ -170,12 +170,12 @@ def test_a_template_that_spreads_pods_has_them_deleted_where_they_crowd(settled_
         (members(5, "n", updated=True, up=False), a_strategy(3), Diff(delete=2)),
         (
             members(2, "n", updated=True, up=False),
-            a_strategy(6, most_unavailable_to_grow=3),
+            a_strategy(6, scale_max_unavailable=3),
             Diff(create=4, create_limit=1),
         ),
         (
             members(4, "o", up=False),
-            a_strategy(6, most_unavailable_to_grow=3),
+            a_strategy(6, scale_max_unavailable=3),
             Diff(create=2, create_limit=0, update=4, update_limit=-1),
         ),
         (
@@ -219,13 +219,13 @@ def test_what_there_is_to_do_follows_from_what_there_is(found, strategy, diff):
 def test_older_pods_go_before_newer_ones_and_ready_ones_within_a_limit(delete, delete_old, limit, gone):
     found = members(3, "o") + members(3, "n", updated=True)
     diff = Diff(delete=delete, delete_old=delete_old, delete_ready_limit=limit)
-    assert names(to_be_deleted(found, diff, lambda _: {})) == gone
+    assert names(pods_to_delete(found, diff, lambda _: {})) == gone
 
 
 def test_pods_that_are_not_ready_may_always_be_deleted():
     found = [a_member("a"), a_member("b", up=False), a_member("c"), a_member("d")]
-    assert names(within(found, 2)) == ["a", "b", "c"]
-    assert names(within(found, 0)) == ["b"]
+    assert names(limit_ready(found, 2)) == ["a", "b", "c"]
+    assert names(limit_ready(found, 0)) == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -247,14 +247,14 @@ def test_no_more_pods_are_under_way_than_may_be_unavailable(old, old_down, new, 
         *members(new, "c", updated=True),
         *members(new_down, "d", updated=True, up=False),
     ]
-    taken = to_be_updated(found, Diff(update=old + old_down, update_limit=limit))
+    taken = pods_to_update(found, Diff(update=old + old_down, update_limit=limit))
     assert len(taken) == chosen
     broken = [each for each in taken if not each.available]
     assert len(broken) == min(old_down, chosen)
 
 
 def test_no_more_pods_are_updated_than_the_partition_lets_go():
-    assert len(to_be_updated(members(5, "o"), Diff(update=2, update_limit=5))) == 2
+    assert len(pods_to_update(members(5, "o"), Diff(update=2, update_limit=5))) == 2
 
 
 # -- ids ---------------------------------------------------------------------------------------------------------------

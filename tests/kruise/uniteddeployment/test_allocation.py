@@ -3,10 +3,10 @@
 import pytest
 
 from apiserver.api.united_deployments import share_of
-from controller_manager.kruise.uniteddeployment.allocation.choice import sizes_of
-from controller_manager.kruise.uniteddeployment.allocation.elastic import adaptive, elastic
-from controller_manager.kruise.uniteddeployment.allocation.reservation import reserved
-from controller_manager.kruise.uniteddeployment.allocation.specified import specified
+from controller_manager.kruise.uniteddeployment.allocation.choice import allocate
+from controller_manager.kruise.uniteddeployment.allocation.elastic import allocate_adaptive, allocate_elastic
+from controller_manager.kruise.uniteddeployment.allocation.reservation import allocate_with_reservation
+from controller_manager.kruise.uniteddeployment.allocation.specified import allocate_specified
 from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
     UNLIMITED,
     AllocationError,
@@ -33,7 +33,7 @@ def bounds(least: list[int], most: list[int | None]) -> list[Bounds]:
 
 def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
     """U1."""
-    assert specified(10, ["a", "b", "c"], requested={}, states={}) == {"a": 3, "b": 3, "c": 4}
+    assert allocate_specified(10, ["a", "b", "c"], requested={}, states={}) == {"a": 3, "b": 3, "c": 4}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
 )
 def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, requested, expected):
     names = [f"t{place}" for place in range(1, len(current) + 1)]
-    assert specified(total, names, requested=requested, states=states(*current)) == named(*expected)
+    assert allocate_specified(total, names, requested=requested, states=states(*current)) == named(*expected)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, requested, 
 def test_what_does_not_add_up_is_told(total, requested, why):
     """U5."""
     with pytest.raises(AllocationError) as raised:
-        specified(total, ["t1", "t2"], requested=requested, states={})
+        allocate_specified(total, ["t1", "t2"], requested=requested, states={})
     assert str(raised.value) == why
 
 
@@ -119,12 +119,12 @@ FIVE = bounds([2] * 5, [5, 5, 5, 5, None])
 )
 def test_minima_come_first_and_then_maxima_in_order(total, expected):
     """U8."""
-    assert elastic(total, FIVE) == named(*expected)
+    assert allocate_elastic(total, FIVE) == named(*expected)
 
 
 def test_scaling_in_takes_back_what_was_filled_last():
     """U9."""
-    assert [elastic(total, FIVE) for total in (14, 13, 11, 10, 9, 5)] == [
+    assert [allocate_elastic(total, FIVE) for total in (14, 13, 11, 10, 9, 5)] == [
         named(5, 3, 2, 2, 2),
         named(5, 2, 2, 2, 2),
         named(3, 2, 2, 2, 2),
@@ -140,7 +140,7 @@ def spec(total, *subsets, **strategy):
 
 def test_a_minimum_above_its_maximum_is_told():
     with pytest.raises(AllocationError) as raised:
-        sizes_of(spec(10, {"name": "a", "maxReplicas": 4}, {"name": "b", "minReplicas": 3, "maxReplicas": "20%"}), {})
+        allocate(spec(10, {"name": "a", "maxReplicas": 4}, {"name": "b", "minReplicas": 3, "maxReplicas": "20%"}), {})
     assert str(raised.value) == "subset[1].maxReplicas(2) must be more than or equal to minReplicas(3)"
 
 
@@ -153,7 +153,7 @@ def adaptively(total, least, most, *, pods, pending):
         f"t{place}": SubsetState(number, number - max(waiting, 0), unschedulable=waiting != 0)
         for place, (number, waiting) in enumerate(zip(pods, pending, strict=True), 1)
     }
-    return adaptive(total, bounds(least, most), found)
+    return allocate_adaptive(total, bounds(least, most), found)
 
 
 @pytest.mark.parametrize(("pending", "expected"), [(2, (3, 7)), (3, (3, 7)), (4, (3, 7)), (5, (3, 7)), (0, (5, 5))])
@@ -196,7 +196,7 @@ def reservedly(total, least, most, *, pods, kept):
         f"t{place}": SubsetState(number, number - max(held, 0), held > 0, held != 0, max(held, 0))
         for place, (number, held) in enumerate(zip(pods, kept, strict=True), 1)
     }
-    return reserved(total, bounds(least, most), found)
+    return allocate_with_reservation(total, bounds(least, most), found)
 
 
 FOUR = [2, 2, 2, None]
@@ -269,9 +269,9 @@ def test_a_raised_minimum_is_heeded_where_nothing_can_be_scheduled():
 def test_the_schedule_strategy_says_which_way_counts(strategy, expected):
     found = {"a": SubsetState(2, 1, unschedulable=True, was_unschedulable=True, reserved=1), "b": SubsetState(8, 8)}
     subsets = {"name": "a", "minReplicas": 0, "maxReplicas": 2}, {"name": "b"}
-    assert sizes_of(spec(10, *subsets, **strategy), found) == dict(zip("ab", expected, strict=True))
+    assert allocate(spec(10, *subsets, **strategy), found) == dict(zip("ab", expected, strict=True))
 
 
 def test_shares_that_mean_nothing_are_not_heeded():
-    assert sizes_of(spec(4, {"name": "a", "replicas": "x"}, {"name": "b", "replicas": 1}), {}) == {"a": 3, "b": 1}
-    assert sizes_of(spec(4, {"name": "a", "minReplicas": "x"}, {"name": "b"}), {}) == {"a": 4, "b": 0}
+    assert allocate(spec(4, {"name": "a", "replicas": "x"}, {"name": "b", "replicas": 1}), {}) == {"a": 3, "b": 1}
+    assert allocate(spec(4, {"name": "a", "minReplicas": "x"}, {"name": "b"}), {}) == {"a": 4, "b": 0}

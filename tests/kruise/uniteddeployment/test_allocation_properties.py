@@ -5,10 +5,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller_manager.kruise.uniteddeployment.allocation.elastic import adaptive, elastic
-from controller_manager.kruise.uniteddeployment.allocation.reservation import reserved
-from controller_manager.kruise.uniteddeployment.allocation.specified import specified
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, UNLIMITED, Bounds, SubsetState
+from controller_manager.kruise.uniteddeployment.allocation.elastic import allocate_adaptive, allocate_elastic
+from controller_manager.kruise.uniteddeployment.allocation.reservation import allocate_with_reservation
+from controller_manager.kruise.uniteddeployment.allocation.specified import allocate_specified
+from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
+    NEW_SUBSET,
+    UNLIMITED,
+    Bounds,
+    SubsetState,
+)
 
 SIZE = st.integers(0, 40)
 NAMES = [f"s{place}" for place in range(6)]
@@ -23,7 +28,7 @@ def topologies(draw):
         most = draw(st.one_of(st.just(UNLIMITED), st.integers(least, least + 12)))
         found.append(Bounds(name, least, most))
     free = draw(st.integers(0, len(found) - 1))
-    found[free] = Bounds(found[free].name, found[free].least)
+    found[free] = Bounds(found[free].name, found[free].minimum)
     return found
 
 
@@ -47,12 +52,12 @@ def test_specified_parts_are_the_total_and_each_gets_what_it_asks_for(rest, curr
     requested = {name: number for name, number in requested.items() if name in names}
     total = sum(requested.values()) + (rest if len(requested) < len(names) else 0)
     now = {name: SubsetState(number) for name, number in zip(names, current, strict=True)}
-    sizes = specified(total, names, requested=requested, states=now)
+    sizes = allocate_specified(total, names, requested=requested, states=now)
     assert sum(sizes.values()) == total
     assert requested.items() <= sizes.items()
     others = [size for name, size in sizes.items() if name not in requested]
     assert not others or max(others) - min(others) <= 1
-    again = specified(
+    again = allocate_specified(
         total, names, requested=requested, states={name: SubsetState(size) for name, size in sizes.items()}
     )
     assert again == sizes
@@ -61,48 +66,48 @@ def test_specified_parts_are_the_total_and_each_gets_what_it_asks_for(rest, curr
 @given(SIZE, SIZE, st.integers(1, 6))
 def test_where_pods_are_even_no_more_of_them_move_than_come_or_go(before, after, number):
     names = NAMES[:number]
-    first = specified(before, names, requested={}, states={})
+    first = allocate_specified(before, names, requested={}, states={})
     now = {name: SubsetState(size) for name, size in first.items()}
-    second = specified(after, names, requested={}, states=now)
+    second = allocate_specified(after, names, requested={}, states=now)
     assert sum(abs(second[name] - first[name]) for name in names) == abs(after - before)
 
 
 @given(SIZE, SIZE, topologies())
 def test_elastic_parts_are_the_total_between_their_bounds_and_none_moves_needlessly(before, after, bounds):
-    first, second = elastic(before, bounds), elastic(after, bounds)
-    enough = before >= sum(each.least for each in bounds)
+    first, second = allocate_elastic(before, bounds), allocate_elastic(after, bounds)
+    enough = before >= sum(each.minimum for each in bounds)
     assert sum(first.values()) == before
-    assert all(first[each.name] <= each.most for each in bounds)
-    assert all(first[each.name] >= each.least for each in bounds) == enough
+    assert all(first[each.name] <= each.maximum for each in bounds)
+    assert all(first[each.name] >= each.minimum for each in bounds) == enough
     assert sum(abs(second[each.name] - first[each.name]) for each in bounds) == abs(after - before)
 
 
 @given(SIZE, SIZE, topologies(), states())
 def test_adaptive_parts_keep_their_bounds_and_what_is_ready(total, other, bounds, now):
-    sizes = adaptive(total, bounds, now)
-    stuck = [each for each in bounds if now.get(each.name, NEW).unschedulable]
-    kept = {each.name: min(max(now.get(each.name, NEW).ready, each.least), each.most) for each in bounds}
-    room = sum(kept[each.name] if each in stuck else each.most for each in bounds)
+    sizes = allocate_adaptive(total, bounds, now)
+    stuck = [each for each in bounds if now.get(each.name, NEW_SUBSET).unschedulable]
+    kept = {each.name: min(max(now.get(each.name, NEW_SUBSET).ready, each.minimum), each.maximum) for each in bounds}
+    room = sum(kept[each.name] if each in stuck else each.maximum for each in bounds)
     assert sum(sizes.values()) == min(total, room)
-    assert all(sizes[each.name] <= each.most for each in bounds)
+    assert all(sizes[each.name] <= each.maximum for each in bounds)
     if total >= sum(kept.values()):
         assert all(sizes[name] >= number for name, number in kept.items())
         assert all(sizes[each.name] == kept[each.name] for each in stuck)
     then = {name: SubsetState(sizes.get(name, 0), old.ready, old.unschedulable) for name, old in now.items()}
-    assert adaptive(total, bounds, then) == sizes
-    moved = sum(abs(adaptive(other, bounds, now)[each.name] - sizes[each.name]) for each in bounds)
+    assert allocate_adaptive(total, bounds, then) == sizes
+    moved = sum(abs(allocate_adaptive(other, bounds, now)[each.name] - sizes[each.name]) for each in bounds)
     assert moved <= abs(other - total)
 
 
 @given(SIZE, topologies(), states())
 def test_what_is_expected_to_run_is_the_total_wherever_there_is_room(total, bounds, now):
-    sizes = reserved(total, bounds, now)
+    sizes = allocate_with_reservation(total, bounds, now)
     runs, room = 0, 0
     for each in bounds:
-        state = now.get(each.name, NEW)
+        state = now.get(each.name, NEW_SUBSET)
         free = not (state.unschedulable or state.was_unschedulable)
         runs += sizes[each.name] if free else min(sizes[each.name], state.replicas - state.reserved)
-        limit = each.most if not state.unschedulable else max(each.least, min(state.replicas, each.most))
+        limit = each.maximum if not state.unschedulable else max(each.minimum, min(state.replicas, each.maximum))
         room += limit if free else min(limit, state.replicas - state.reserved)
         assert sizes[each.name] <= limit
     assert runs == min(total, room)
@@ -110,7 +115,7 @@ def test_what_is_expected_to_run_is_the_total_wherever_there_is_room(total, boun
 
 @given(SIZE, topologies())
 def test_without_doubts_stand_ins_are_not_needed(total, bounds):
-    assert reserved(total, bounds, {}) == elastic(total, bounds)
+    assert allocate_with_reservation(total, bounds, {}) == allocate_elastic(total, bounds)
 
 
 # -- over time: subsets whose nodes have room for so many pods ---------------------------------------------------------
@@ -120,19 +125,19 @@ ROUNDS = 30
 
 
 def limits(bounds, rooms):
-    return {each.name: min(each.most, room) for each, room in zip(bounds, rooms, strict=False)}
+    return {each.name: min(each.maximum, room) for each, room in zip(bounds, rooms, strict=False)}
 
 
 @given(SIZE, topologies(), ROOMS)
 def test_pods_come_to_rest_where_there_is_room_for_them(total, bounds, rooms):
     """A subset that had a pod without a node is unschedulable from then on: the period does not end here."""
-    bounds = [Bounds(each.name, 0, each.most) for each in bounds]
+    bounds = [Bounds(each.name, 0, each.maximum) for each in bounds]
     room = dict(zip(NAMES, rooms, strict=True))
     sizes, stuck = dict.fromkeys(NAMES, 0), set()
     for _ in range(ROUNDS):
         before = sizes
         now = {name: SubsetState(size, min(size, room[name]), name in stuck) for name, size in sizes.items()}
-        sizes = adaptive(total, bounds, now)
+        sizes = allocate_adaptive(total, bounds, now)
         stuck |= {name for name, size in sizes.items() if size > room[name]}
     assert sizes == before
     limit = sum(limits(bounds, rooms).values())
@@ -149,7 +154,7 @@ def test_stand_ins_come_to_rest_and_go_once_there_is_room(first, second, bounds,
         assert runs >= min(total, sum(limits(bounds, rooms).values()))
     plenty = dict.fromkeys(NAMES, 1000)
     state = settled(second, bounds, plenty, state)
-    assert {name: size for name, (size, _, _) in state.items()} == elastic(second, bounds)
+    assert {name: size for name, (size, _, _) in state.items()} == allocate_elastic(second, bounds)
 
 
 def settled(total, bounds, room, state):
@@ -162,7 +167,7 @@ def settled(total, bounds, room, state):
             name: SubsetState(size, size - held[name], held[name] > 0, was_unschedulable, held[name])
             for name, (size, was_unschedulable, _) in state.items()
         }
-        sizes = reserved(total, bounds, now)
+        sizes = allocate_with_reservation(total, bounds, now)
         state = {}
         for name, (size, was_unschedulable, _) in before.items():
             more = max(sizes[name] - size, 0)

@@ -4,8 +4,8 @@ import pytest
 
 from apiserver.api.meta import Obj
 from controller_manager.kruise.uniteddeployment.subset_objects import (
-    Target,
-    holds,
+    SubsetTarget,
+    contains,
     new_workload,
     targets_of,
     with_target,
@@ -38,7 +38,7 @@ def united(template):
 
 def made(parent, *, replicas=2, partition=0, unavailable=None):
     subset = parent["spec"]["topology"]["subsets"][0]
-    target = Target(subset, "web-1", replicas, partition, unavailable)
+    target = SubsetTarget(subset, "web-1", replicas, partition, unavailable)
     return new_workload(parent, target, {"uid": "uid-web"})
 
 
@@ -119,7 +119,7 @@ def test_labels_and_annotations_of_others_stay_and_the_spec_is_made_anew(united)
     parent = united()
     meta = {"name": "web-a-1", "labels": {"theirs": "x"}, "annotations": {"theirs": "y"}, "resourceVersion": "7"}
     old = {"metadata": meta, "spec": {"serviceName": "gone"}, "status": {"replicas": 1}}
-    found = with_target(parent, Target({"name": "a"}, "web-2", 3), old)
+    found = with_target(parent, SubsetTarget({"name": "a"}, "web-2", 3), old)
     assert found["metadata"]["labels"]["theirs"] == "x"
     assert found["metadata"]["annotations"]["theirs"] == "y"
     assert found["metadata"]["resourceVersion"] == "7"
@@ -209,4 +209,4 @@ def test_partitions_of_other_update_types_are_not_heeded(united):
     ],
 )
 def test_what_a_server_has_added_is_not_missed(found, expected, same):
-    assert holds(found, expected) is same
+    assert contains(found, expected) is same

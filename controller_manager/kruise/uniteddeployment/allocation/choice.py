@@ -2,13 +2,13 @@
 
 from apiserver.api.meta import Obj
 from apiserver.api.united_deployments import is_adaptive, reserves, share_of, subsets_of
-from controller_manager.kruise.uniteddeployment.allocation.elastic import adaptive, elastic
-from controller_manager.kruise.uniteddeployment.allocation.reservation import reserved
-from controller_manager.kruise.uniteddeployment.allocation.specified import specified
+from controller_manager.kruise.uniteddeployment.allocation.elastic import allocate_adaptive, allocate_elastic
+from controller_manager.kruise.uniteddeployment.allocation.reservation import allocate_with_reservation
+from controller_manager.kruise.uniteddeployment.allocation.specified import allocate_specified
 from controller_manager.kruise.uniteddeployment.allocation.subset_state import Sizes, SubsetStates, bounds_of
 
 
-def sizes_of(spec: Obj, states: SubsetStates) -> Sizes:
+def allocate(spec: Obj, states: SubsetStates) -> Sizes:
     """Return the number of pods of each subset of a UnitedDeployment.
 
     Args:
@@ -21,14 +21,16 @@ def sizes_of(spec: Obj, states: SubsetStates) -> Sizes:
     subsets, total = subsets_of(spec), spec.get("replicas")
     if is_adaptive(spec):
         bounds = bounds_of(subsets, total or 0)
-        spread = reserved if reserves(spec) else adaptive
+        spread = allocate_with_reservation if reserves(spec) else allocate_adaptive
         return spread(total or 0, bounds, states)
     if any(subset.get(field) is not None for subset in subsets for field in ("minReplicas", "maxReplicas")):
-        return elastic(total or 0, bounds_of(subsets, total or 0))
-    return specified(total, [subset["name"] for subset in subsets], requested=_requested(spec), states=states)
+        return allocate_elastic(total or 0, bounds_of(subsets, total or 0))
+    return allocate_specified(
+        total, [subset["name"] for subset in subsets], requested=_requested_sizes(spec), states=states
+    )
 
 
-def _requested(spec: Obj) -> Sizes:
+def _requested_sizes(spec: Obj) -> Sizes:
     """Return the numbers that subsets request; a value that is not a number is ignored."""
     requested: Sizes = {}
     for subset in subsets_of(spec):

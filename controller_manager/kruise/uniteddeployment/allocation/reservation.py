@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
-    NEW,
+    NEW_SUBSET,
     UNLIMITED,
     Bounds,
     Sizes,
@@ -37,7 +37,7 @@ class _Subset:
         return running
 
 
-def reserved(total: int, bounds: Sequence[Bounds], states: SubsetStates) -> Sizes:
+def allocate_with_reservation(total: int, bounds: Sequence[Bounds], states: SubsetStates) -> Sizes:
     """Fill subsets between their bounds, and count only pods that are expected to run.
 
     A subset with reserved pods gets no more than it has, except for its minimum; until its pods are known to run again,
@@ -48,13 +48,15 @@ def reserved(total: int, bounds: Sequence[Bounds], states: SubsetStates) -> Size
         bounds: the bounds of the subsets, in their order.
         states: name → state, for those that have a workload.
     """
-    subsets = {subset_bounds.name: _Subset(0, _room(states.get(subset_bounds.name, NEW))) for subset_bounds in bounds}
+    subsets = {
+        subset_bounds.name: _Subset(0, _room(states.get(subset_bounds.name, NEW_SUBSET))) for subset_bounds in bounds
+    }
     left = total
     for subset_bounds in bounds:
-        left -= subsets[subset_bounds.name].fill(subset_bounds.least, left)
+        left -= subsets[subset_bounds.name].fill(subset_bounds.minimum, left)
     for subset_bounds in bounds:
-        state = states.get(subset_bounds.name, NEW)
-        most = min(state.replicas, subset_bounds.most) if state.unschedulable else subset_bounds.most
+        state = states.get(subset_bounds.name, NEW_SUBSET)
+        most = min(state.replicas, subset_bounds.maximum) if state.unschedulable else subset_bounds.maximum
         left -= subsets[subset_bounds.name].fill(most, left)
     return {name: subset.size for name, subset in subsets.items()}
 

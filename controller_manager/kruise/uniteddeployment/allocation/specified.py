@@ -2,10 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, AllocationError, Sizes, SubsetStates
+from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
+    NEW_SUBSET,
+    AllocationError,
+    Sizes,
+    SubsetStates,
+)
 
 
-def specified(total: int | None, names: Sequence[str], *, requested: Mapping[str, int], states: SubsetStates) -> Sizes:
+def allocate_specified(
+    total: int | None, names: Sequence[str], *, requested: Mapping[str, int], states: SubsetStates
+) -> Sizes:
     """Spread pods evenly over the subsets that request no number.
 
     The remainder goes to those that have most pods, so that few pods move.
@@ -26,7 +33,7 @@ def specified(total: int | None, names: Sequence[str], *, requested: Mapping[str
     if total is None or not rest:
         return sizes
     even, more = divmod(total - assigned, len(rest))
-    rest.sort(key=lambda name: (states.get(name, NEW).replicas, name))
+    rest.sort(key=lambda name: (states.get(name, NEW_SUBSET).replicas, name))
     return sizes | {name: even + (index >= len(rest) - more) for index, name in enumerate(rest)}
 
 

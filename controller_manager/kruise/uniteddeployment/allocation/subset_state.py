@@ -36,7 +36,7 @@ class SubsetState:
     reserved: int = 0
 
 
-NEW = SubsetState()
+NEW_SUBSET = SubsetState()
 """A subset without a workload; it counts as schedulable."""
 SubsetStates = Mapping[str, SubsetState]
 
@@ -46,8 +46,8 @@ class Bounds:
     """The minimum and maximum number of pods of a subset."""
 
     name: str
-    least: int = 0
-    most: int = UNLIMITED
+    minimum: int = 0
+    maximum: int = UNLIMITED
 
 
 def bounds_of(subsets: Iterable[Obj], total: int) -> list[Bounds]:
