@@ -15,21 +15,21 @@ from apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from apiserver.admission.priority import Priority
 from apiserver.admission.storage_protection import StorageObjectInUseProtection
 from apiserver.admission.united_deployment import UnitedDeployments
-from apiserver.api.errors import qualified
+from apiserver.api.errors import qualified_resource
 from apiserver.api.meta import Obj
 from apiserver.api.resources import ResourceTable
 from apiserver.api.schema import Schema
 from apiserver.auth.authentication import Authentication, StaticTokens
 from apiserver.auth.authorization import MODES
-from apiserver.auth.guard import Guard
+from apiserver.auth.guard import AuthorizationGuard
 from apiserver.auth.tokens import ServiceAccountTokens
 from apiserver.background import background_tasks
 from apiserver.config import Config, ConfigError, EtcdAccess
 from apiserver.controllers.crd import CRDController
 from apiserver.endpoints.discovery import Discovery
 from apiserver.endpoints.handlers import Handlers
-from apiserver.endpoints.kubelet_proxy import Kubelets
-from apiserver.endpoints.nonresource import Page, Pages
+from apiserver.endpoints.kubelet_proxy import KubeletProxy
+from apiserver.endpoints.nonresource import NonResourceHandlers, NonResourceResponse
 from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.rendering import Renderer
 from apiserver.endpoints.routes import Router
@@ -58,7 +58,7 @@ PAGES = (CONFIGURATION, KEY_SET, "/healthz", "/livez", "/readyz", "/metrics", "/
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningServer:
     """A running server.
 
     Attributes:
@@ -79,7 +79,9 @@ class Running:
 
 
 @asynccontextmanager
-async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None = None) -> AsyncIterator[Running]:
+async def serving(
+    config: Config, *, clock: Clock | None = None, ids: Ids | None = None
+) -> AsyncIterator[RunningServer]:
     """Run a server for as long as the context lasts.
 
     Args:
@@ -125,7 +127,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
             listening(config, server.handle, stops=stops) as port,
         ):
             scheme = "https" if config.tls_cert_file else "http"
-            yield Running(config.bind_address, port, scheme, registry)
+            yield RunningServer(config.bind_address, port, scheme, registry)
     finally:
         await store.close()
 
@@ -160,7 +162,14 @@ async def _open(config: Config, attach: ComputeIndexAttrs) -> Store:
 
 
 def _registry(  # noqa: PLR0913 - the one place where the collaborators of the verbs meet
-    config: Config, store: Store, customs: CustomKinds, *, guard: Guard, release: Release, clock: Clock, ids: Ids
+    config: Config,
+    store: Store,
+    customs: CustomKinds,
+    *,
+    guard: AuthorizationGuard,
+    release: Release,
+    clock: Clock,
+    ids: Ids,
 ) -> Registry:
     ranges = config.service_cluster_ip_range.split(",")
     addresses = ServiceAllocator(ranges, config.service_node_port_range, choose=Random().randrange)  # noqa: S311 - no secrets
@@ -196,7 +205,7 @@ def _plugins(config: Config, store: Store, schema: Schema) -> Sequence[Plugin]:
     return [*plugins, CertificateRequester()]
 
 
-def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> Guard:
+def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> AuthorizationGuard:
     def lookup(plural: str, namespace: str, name: str) -> Obj | None:
         resource = table.find("", "v1", plural)
         kv = store.get(key_of(resource, namespace, name)) if resource else None
@@ -205,7 +214,7 @@ def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> 
     tokens = ServiceAccountTokens(
         issuer=config.service_account_issuer, key_file=config.service_account_key_file, lookup=lookup, now=clock.now
     )
-    return Guard(_authentication(config, tokens), MODES[config.authorization_mode](), tokens)
+    return AuthorizationGuard(_authentication(config, tokens), MODES[config.authorization_mode](), tokens)
 
 
 def _authentication(config: Config, tokens: ServiceAccountTokens) -> Authentication:
@@ -224,7 +233,9 @@ def _server_location(config: Config) -> ServerLocation:
     return ServerLocation(reachable(config.bind_address), port, config.service_cluster_ip_range, ca)
 
 
-def _pages(config: Config, registry: Registry, release: Release, guard: Guard, metrics: Metrics) -> Pages:
+def _pages(
+    config: Config, registry: Registry, release: Release, guard: AuthorizationGuard, metrics: Metrics
+) -> NonResourceHandlers:
     """Return the non-resource pages; discovery and OpenAPI change with the served custom kinds."""
     table, customs = registry.table, registry.customs
     address = f"{config.bind_address}:{config.secure_port}"
@@ -232,7 +243,7 @@ def _pages(config: Config, registry: Registry, release: Release, guard: Guard, m
     openapi = OpenAPI(table, release.definitions, minor=release.minor, customs=lambda: _published(registry, release))
     for part in (discovery, openapi):
         customs.on_change(part.invalidate)
-    return Pages(
+    return NonResourceHandlers(
         discovery,
         openapi,
         checks=_checks(registry.storage.store),
@@ -241,18 +252,18 @@ def _pages(config: Config, registry: Registry, release: Release, guard: Guard, m
     )
 
 
-def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Callable[[], Page]]:
+def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Callable[[], NonResourceResponse]]:
     """Return the pages by which others verify tokens themselves (OpenID Connect discovery)."""
     cache = "public, max-age=3600"
     return {
-        CONFIGURATION: lambda: Page(orjson.dumps(tokens.configuration(address)), cache=cache),
-        KEY_SET: lambda: Page(orjson.dumps(tokens.key_set()), "application/jwk-set+json", cache=cache),
+        CONFIGURATION: lambda: NonResourceResponse(orjson.dumps(tokens.configuration(address)), cache=cache),
+        KEY_SET: lambda: NonResourceResponse(orjson.dumps(tokens.key_set()), "application/jwk-set+json", cache=cache),
     }
 
 
-def _kubelets(config: Config) -> Kubelets:
+def _kubelets(config: Config) -> KubeletProxy:
     try:
-        return Kubelets(config.kubelets)
+        return KubeletProxy(config.kubelets)
     except OSError as error:  # ssl.SSLError is one
         raise ConfigError(f"--kubelet-client-certificate, --kubelet-certificate-authority: {error}") from error
 
@@ -270,7 +281,9 @@ def _objects(registry: Registry) -> Mapping[str, int]:
     counts: dict[str, int] = {}
     for row in registry.table:
         if row.custom or (row.group, row.version) == (row.storage_group, row.storage_version):
-            counts[qualified(row.group, row.plural)] = registry.storage.store.count(f"{ROOT}{row.storage_prefix}/")
+            counts[qualified_resource(row.group, row.plural)] = registry.storage.store.count(
+                f"{ROOT}{row.storage_prefix}/"
+            )
     return counts
 
 

@@ -10,8 +10,8 @@ from apiserver.api.golang.durations import duration_text
 from apiserver.api.schema import available_versions
 from apiserver.auth.authorization import MODES
 from apiserver.component_base.flags import Help, add_process_flags, boolean, duration
-from apiserver.endpoints.kubelet_proxy import KubeletAccess
-from apiserver.endpoints.server import Limits
+from apiserver.endpoints.kubelet_proxy import KubeletClientConfig
+from apiserver.endpoints.server import InflightLimits
 
 FEWEST_ADDRESSES = 8
 """The smallest range of Service addresses (kube-apiserver's limit on the size of its mask)."""
@@ -87,10 +87,10 @@ class Config:
     service_cluster_ip_range: str = "10.96.0.0/12"
     service_node_port_range: tuple[int, int] = (30000, 32767)
     kubernetes_version: str = ""
-    limits: Limits = field(default_factory=Limits)
+    limits: InflightLimits = field(default_factory=InflightLimits)
     event_ttl: float = 3600.0
     empties_namespaces: bool = True
-    kubelets: KubeletAccess = field(default_factory=KubeletAccess)
+    kubelets: KubeletClientConfig = field(default_factory=KubeletClientConfig)
     kruise: bool = False
     warn_unsupported: bool = True
     until_stdin_ends: bool = False
@@ -353,9 +353,9 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         service_cluster_ip_range=flags.service_cluster_ip_range,
         service_node_port_range=flags.service_node_port_range,
         kubernetes_version=flags.kubernetes_version.removeprefix("v"),
-        limits=Limits(flags.max_requests_inflight, flags.max_mutating_requests_inflight),
+        limits=InflightLimits(flags.max_requests_inflight, flags.max_mutating_requests_inflight),
         event_ttl=flags.event_ttl,
-        kubelets=KubeletAccess(
+        kubelets=KubeletClientConfig(
             flags.kubelet_client_certificate,
             flags.kubelet_client_key,
             flags.kubelet_certificate_authority,

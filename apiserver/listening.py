@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from apiserver.config import Config, ConfigError
-from apiserver.endpoints.protocol import Handle, Listener
+from apiserver.endpoints.protocol import Handle, HttpServer
 
 Stop = Callable[[], Awaitable[None]]
 """Ends long-running requests."""
@@ -46,7 +46,7 @@ def _tls(config: Config) -> ssl.SSLContext | None:
 @asynccontextmanager
 async def listening(config: Config, handle: Handle, *, stops: Sequence[Stop]) -> AsyncIterator[int]:
     """Serve a socket and yield its port; at the end, stop long-running requests first, then finish the others."""
-    listener = Listener(
+    listener = HttpServer(
         handle,
         handler_cancellation=True,
         access_log=None,

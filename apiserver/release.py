@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from apiserver.api.deprecation import deprecation
+from apiserver.api.deprecation import deprecation_warning
 from apiserver.api.managedfields.builtin_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
@@ -50,7 +50,8 @@ def load_release(version: str) -> Release:
         version,
         definitions,
         tuple(
-            replace(row, deprecation=deprecation(row.api_version, row.kind, minor)) for row in builtin_rows(definitions)
+            replace(row, deprecation=deprecation_warning(row.api_version, row.kind, minor))
+            for row in builtin_rows(definitions)
         ),
         Schema(definitions, version),
         MergeSchema(definitions),

@@ -27,8 +27,8 @@ from aiohttp.abc import AbstractStreamWriter
 from apiserver.api.httpstream import Upgraded
 from apiserver.component_base.process import run, spare_collector
 from apiserver.config import Config
-from apiserver.endpoints.bodies import read
-from apiserver.endpoints.http_response import Answer, Reply
+from apiserver.endpoints.bodies import read_body
+from apiserver.endpoints.http_response import Reply, Response
 from apiserver.listening import listening
 
 AUDIT_ID = "00000000-0000-0000-0000-000000000000"
@@ -78,12 +78,12 @@ class Bare:
     async def handle(self, request: web.BaseRequest) -> Reply:
         """Answer one request."""
         if request.method == "POST":
-            body = orjson.dumps(orjson.loads(await read(request)))
+            body = orjson.dumps(orjson.loads(await read_body(request)))
             if self._broadcast.streams:
                 self._broadcast.send_next()
-            return Answer(body, status=201, audit_id=AUDIT_ID)
+            return Response(body, status=201, audit_id=AUDIT_ID)
         answer = self._answers.get(request.raw_path)
-        return await self._stream(request) if answer is None else Answer(answer, audit_id=AUDIT_ID)
+        return await self._stream(request) if answer is None else Response(answer, audit_id=AUDIT_ID)
 
     async def _stream(self, request: web.BaseRequest) -> Reply:
         writer = request.writer

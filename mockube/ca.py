@@ -22,14 +22,14 @@ _SKEW = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class KeyPair:
     """A certificate and its key."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
 
-def make(directory: Path, names: Sequence[str], *, now: float, write: Write) -> float:
+def make_certificates(directory: Path, names: Sequence[str], *, now: float, write: Write) -> float:
     """Make the certificates and keys of a server; a CA and a signing key that are still good are kept.
 
     Args:
@@ -58,7 +58,7 @@ def make(directory: Path, names: Sequence[str], *, now: float, write: Write) -> 
     return _first_end(pairs)
 
 
-def make_etcd(directory: Path, names: Sequence[str], *, now: float, write: Write) -> float:
+def make_etcd_certificates(directory: Path, names: Sequence[str], *, now: float, write: Write) -> float:
     """Make the certificates and keys of an etcd server and its one client; a CA that is still good is kept.
 
     The CA is separate, as kubeadm has it: a certificate that the API server's CA has signed is of no use here. etcd's
@@ -87,17 +87,17 @@ def make_etcd(directory: Path, names: Sequence[str], *, now: float, write: Write
     return _first_end(pairs)
 
 
-def _write_pairs(pairs: Mapping[str, Pair], write: Write) -> None:
+def _write_pairs(pairs: Mapping[str, KeyPair], write: Write) -> None:
     for name, pair in pairs.items():
         write(f"{name}.key", _key_text(pair.key))
         write(f"{name}.crt", pair.certificate.public_bytes(serialization.Encoding.PEM))
 
 
-def _first_end(pairs: Mapping[str, Pair]) -> float:
+def _first_end(pairs: Mapping[str, KeyPair]) -> float:
     return min(pair.certificate.not_valid_after_utc.timestamp() for pair in pairs.values())
 
 
-def _kept_authority(directory: Path, moment: datetime) -> Pair | None:
+def _kept_authority(directory: Path, moment: datetime) -> KeyPair | None:
     try:
         certificate = x509.load_pem_x509_certificate((directory / "ca.crt").read_bytes())
     except (FileNotFoundError, ValueError):
@@ -106,10 +106,10 @@ def _kept_authority(directory: Path, moment: datetime) -> Pair | None:
     lasts = certificate.not_valid_after_utc > moment + _LIFE + timedelta(seconds=RENEW_BEFORE)
     if key is None or key.public_key() != certificate.public_key() or not lasts:
         return None
-    return Pair(certificate, key)
+    return KeyPair(certificate, key)
 
 
-def _new_authority(moment: datetime, name: str = "mockube-ca") -> Pair:
+def _new_authority(moment: datetime, name: str = "mockube-ca") -> KeyPair:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _subject(name)
     draft = (
@@ -118,12 +118,12 @@ def _new_authority(moment: datetime, name: str = "mockube-ca") -> Pair:
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=True), critical=True)
     )
-    return Pair(draft.sign(key, hashes.SHA256()), key)
+    return KeyPair(draft.sign(key, hashes.SHA256()), key)
 
 
 def _signed(
-    authority: Pair, subject: x509.Name, moment: datetime, *, names: Sequence[str] = (), calls: bool = False
-) -> Pair:
+    authority: KeyPair, subject: x509.Name, moment: datetime, *, names: Sequence[str] = (), calls: bool = False
+) -> KeyPair:
     """Return a server's certificate if there are names, else a client's; with `calls`, one that is both."""
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = authority.key.public_key()
@@ -140,7 +140,7 @@ def _signed(
     )
     if names:
         draft = draft.add_extension(x509.SubjectAlternativeName([_name(host) for host in names]), critical=False)
-    return Pair(draft.sign(authority.key, hashes.SHA256()), key)
+    return KeyPair(draft.sign(authority.key, hashes.SHA256()), key)
 
 
 def _draft(

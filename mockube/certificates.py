@@ -107,10 +107,10 @@ def server_names(bind: str, service_range: str) -> tuple[str, ...]:
         bind: the address that the server listens on.
         service_range: the addresses of Services; the first of them is the server's own.
     """
-    return called((bind, socket.gethostname()), service_range)
+    return certificate_hosts((bind, socket.gethostname()), service_range)
 
 
-def called(hosts: Iterable[str], service_range: str) -> tuple[str, ...]:
+def certificate_hosts(hosts: Iterable[str], service_range: str) -> tuple[str, ...]:
     """Return these names and addresses, and those by which every server can be called.
 
     Args:
@@ -121,7 +121,7 @@ def called(hosts: Iterable[str], service_range: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_LOOPBACK, *_SERVICE, service, *hosts)))
 
 
-def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates:
+def ensure_certificates(directory: Path, names: Sequence[str], *, now: float) -> Certificates:
     """Return the certificates in a directory; they are made if absent, near their end, changed, or lacking a name.
 
     A CA that is still good is kept, so that kubeconfigs that trust it stay good as well.
@@ -135,15 +135,17 @@ def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates
         OSError: a file cannot be read or written.
     """
     if not _is_good(directory, _FILES, names, now):
-        from mockube.ca import make  # cryptography takes a tenth of the start, and most starts do not need it
+        from mockube.ca import (
+            make_certificates,  # cryptography takes a tenth of the start, and most starts do not need it
+        )
 
-        expiry = make(directory, names, now=now, write=partial(_write, directory))
-        _remember(directory, _FILES, names, expiry)
+        expiry = make_certificates(directory, names, now=now, write=partial(_write, directory))
+        _record(directory, _FILES, names, expiry)
     return Certificates(directory, _token(directory / "tokens.csv"))
 
 
-def ensure_etcd(directory: Path, names: Iterable[str], *, now: float) -> None:
-    """Make the certificates of an etcd server and its client in a directory, if `ensure` would make a server's.
+def ensure_etcd_certificates(directory: Path, names: Iterable[str], *, now: float) -> None:
+    """Make the certificates of an etcd server and its client, if they cannot be used; see `ensure_certificates`.
 
     Args:
         directory: created if it does not exist.
@@ -155,10 +157,10 @@ def ensure_etcd(directory: Path, names: Iterable[str], *, now: float) -> None:
     """
     covered = tuple(dict.fromkeys((*_LOOPBACK, *names)))
     if not _is_good(directory, _ETCD_FILES, covered, now):
-        from mockube.ca import make_etcd
+        from mockube.ca import make_etcd_certificates
 
-        expiry = make_etcd(directory, covered, now=now, write=partial(_write, directory))
-        _remember(directory, _ETCD_FILES, covered, expiry)
+        expiry = make_etcd_certificates(directory, covered, now=now, write=partial(_write, directory))
+        _record(directory, _ETCD_FILES, covered, expiry)
 
 
 def _is_good(directory: Path, files: Sequence[str], names: Sequence[str], now: float) -> bool:
@@ -176,7 +178,7 @@ def _is_good(directory: Path, files: Sequence[str], names: Sequence[str], now: f
         return False
 
 
-def _remember(directory: Path, files: Sequence[str], names: Sequence[str], ends: float) -> None:
+def _record(directory: Path, files: Sequence[str], names: Sequence[str], ends: float) -> None:
     """Record the contents of the certificates, so that the next start need not read them."""
     record = {"digest": _digest(directory, files), "names": list(names), "ends": ends}
     _write(directory, _RECORD, json.dumps(record).encode())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from apiserver.config import Config, check
-from mockube.control_plane import Running, control_plane
+from mockube.control_plane import RunningControlPlane, control_plane
 from mockube.threads import in_thread
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Cluster:
         self._manager_options = _manager_options(nodes, controllers) if nodes else None
         self._async_exit_stack = AsyncExitStack()
         self._exit_stack = ExitStack()
-        self._running: Running | None = None
+        self._running: RunningControlPlane | None = None
 
     @property
     def url(self) -> str:
@@ -92,7 +92,7 @@ class Cluster:
         }
 
     @property
-    def _started(self) -> Running:
+    def _started(self) -> RunningControlPlane:
         if self._running is None:
             raise RuntimeError("the cluster does not run: use it within `with Cluster() as cluster`")
         return self._running
@@ -117,14 +117,14 @@ class Cluster:
 
 
 @asynccontextmanager
-async def _temporary(config: Config, manager_options: "ManagerOptions | None") -> AsyncIterator[Running]:
+async def _temporary(config: Config, manager_options: "ManagerOptions | None") -> AsyncIterator[RunningControlPlane]:
     """Run a control plane in a temporary directory, and the controllers if `manager_options` are given."""
     with tempfile.TemporaryDirectory(prefix="mockube-") as directory:
         async with control_plane(config, Path(directory)) as running, AsyncExitStack() as stack:
             if manager_options is not None:
-                from mockube.manager import manager_here
+                from mockube.manager import manager_in_process
 
-                await stack.enter_async_context(manager_here(running, manager_options))
+                await stack.enter_async_context(manager_in_process(running, manager_options))
             yield running
 
 

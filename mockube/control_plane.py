@@ -8,16 +8,16 @@ from pathlib import Path
 
 from apiserver.app import serving
 from apiserver.config import Config
-from mockube.certificates import Certificates, ensure, server_names
+from mockube.certificates import Certificates, ensure_certificates, server_names
 from mockube.files import locked, make_private_directory
-from mockube.kubeconfig import Access, write_kubeconfig
+from mockube.kubeconfig import ClusterAccess, write_kubeconfig
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses that a user may give
 """The wildcard addresses, and the loopback address by which this machine reaches each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningControlPlane:
     """A control plane that is running.
 
     Attributes:
@@ -35,7 +35,9 @@ class Running:
 
 
 @asynccontextmanager
-async def control_plane(config: Config, directory: Path, *, kubeconfig: Path | None = None) -> AsyncIterator[Running]:
+async def control_plane(
+    config: Config, directory: Path, *, kubeconfig: Path | None = None
+) -> AsyncIterator[RunningControlPlane]:
     """Run a control plane for as long as the context lasts.
 
     Args:
@@ -52,13 +54,13 @@ async def control_plane(config: Config, directory: Path, *, kubeconfig: Path | N
     make_private_directory(directory)
     with locked(directory):
         names = server_names(config.bind_address, config.service_cluster_ip_range)
-        certificates = ensure(directory / "pki", names, now=time.time())
+        certificates = ensure_certificates(directory / "pki", names, now=time.time())
         async with serving(_secured(config, certificates)) as server:
             host = _EVERYWHERE.get(server.host, server.host)
             url = replace(server, host=host).url
             path = (kubeconfig or directory / "kubeconfig").expanduser().absolute()
-            write_kubeconfig(path, Access(url, certificates.authority.read_bytes(), certificates.token))
-            yield Running(url, config.version, directory, path, certificates)
+            write_kubeconfig(path, ClusterAccess(url, certificates.authority.read_bytes(), certificates.token))
+            yield RunningControlPlane(url, config.version, directory, path, certificates)
 
 
 def _secured(config: Config, certificates: Certificates) -> Config:

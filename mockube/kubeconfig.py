@@ -42,7 +42,7 @@ class KubeconfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClusterAccess:
     """A server's address and credentials.
 
     Attributes:
@@ -55,7 +55,7 @@ class Access:
     token: str
 
 
-def write_kubeconfig(path: Path, access: Access) -> None:
+def write_kubeconfig(path: Path, access: ClusterAccess) -> None:
     """Make the server the current context of a kubeconfig, which is created if it does not exist.
 
     Raises:
@@ -78,7 +78,7 @@ def write_kubeconfig(path: Path, access: Access) -> None:
         path.chmod(0o600)
 
 
-def _text(access: Access) -> str:
+def _text(access: ClusterAccess) -> str:
     authority = b64encode(access.authority).decode()
     return _TEMPLATE.format(name=NAME, server=access.server, authority=authority, token=access.token)
 

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mockube.control_plane import Running
-from mockube.kubeconfig import Access, write_kubeconfig
-from mockube.supervisor import Callbacks, python, supervised
+from mockube.control_plane import RunningControlPlane
+from mockube.kubeconfig import ClusterAccess, write_kubeconfig
+from mockube.supervisor import Callbacks, module_command, supervise
 
 METRICS_PORT = 10252
 """The port of kube-controller-manager, where Prometheus expects its metrics."""
@@ -29,20 +29,24 @@ class ManagerOptions:
     nodes: int = 3
     controllers: str = "*"
     metrics_port: int | None = None
-    several: bool = False
-    more: tuple[str, ...] = ()
+    elect_leader: bool = False
+    extra_flags: tuple[str, ...] = ()
     verbosity: int = 0
 
 
 @asynccontextmanager
-async def manager_process(running: Running, options: ManagerOptions, callbacks: Callbacks) -> AsyncIterator[None]:
+async def manager_process(
+    running: RunningControlPlane, options: ManagerOptions, callbacks: Callbacks
+) -> AsyncIterator[None]:
     """Run a manager in a process of its own, restarted when it dies, for as long as the context lasts."""
-    async with supervised(python("controller_manager", *arguments(running, options), "--until-stdin-ends"), callbacks):
+    async with supervise(
+        module_command("controller_manager", *arguments(running, options), "--until-stdin-ends"), callbacks
+    ):
         yield
 
 
 @asynccontextmanager
-async def manager_here(running: Running, options: ManagerOptions) -> AsyncIterator[None]:
+async def manager_in_process(running: RunningControlPlane, options: ManagerOptions) -> AsyncIterator[None]:
     """Run a manager on this event loop; it is ready when the context begins."""
     from controller_manager.flags import from_arguments
     from controller_manager.manager import managing
@@ -55,7 +59,7 @@ async def manager_here(running: Running, options: ManagerOptions) -> AsyncIterat
         yield
 
 
-def arguments(running: Running, options: ManagerOptions) -> list[str]:
+def arguments(running: RunningControlPlane, options: ManagerOptions) -> list[str]:
     """Return the manager's flags."""
     return [
         f"--kubeconfig={_own_kubeconfig(running)}",
@@ -64,20 +68,20 @@ def arguments(running: Running, options: ManagerOptions) -> list[str]:
         f"--nodes={options.nodes}",
         f"--node-version=v{running.version}.0",
         # a single manager elects nobody: after its death the next one need not wait for the lease to expire
-        f"--leader-elect={'true' if options.several else 'false'}",
+        f"--leader-elect={'true' if options.elect_leader else 'false'}",
         f"--metrics-bind-address=127.0.0.1:{METRICS_PORT if options.metrics_port is None else options.metrics_port}",
         *(["--metrics-any-port"] if options.metrics_port is None else []),
         f"-v={options.verbosity}",
         f"--kubelet-tls-cert-file={running.certificates.kubelet}",
         f"--kubelet-tls-private-key-file={running.certificates.kubelet_key}",
         f"--kubelet-client-ca-file={running.certificates.authority}",
-        *options.more,
+        *options.extra_flags,
     ]
 
 
-def _own_kubeconfig(running: Running) -> Path:
+def _own_kubeconfig(running: RunningControlPlane) -> Path:
     """Write a kubeconfig that has only this server, whatever else the user's own has, and return its path."""
     path = running.directory / "controller-manager.kubeconfig"
     certificates = running.certificates
-    write_kubeconfig(path, Access(running.url, certificates.authority.read_bytes(), certificates.token))
+    write_kubeconfig(path, ClusterAccess(running.url, certificates.authority.read_bytes(), certificates.token))
     return path

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
 from apiserver.config import Config, ConfigError, EtcdAccess
-from mockube.control_plane import Running
-from mockube.supervisor import Callbacks, python, supervised
+from mockube.control_plane import RunningControlPlane
+from mockube.supervisor import Callbacks, module_command, supervise
 
 
 def check_shared(config: Config, servers: int) -> None:
@@ -42,7 +42,7 @@ def _check_port(config: Config) -> None:
 
 @asynccontextmanager
 async def more_servers(
-    running: Running, config: Config, number: int, callbacks: Callbacks, verbosity: int
+    running: RunningControlPlane, config: Config, number: int, callbacks: Callbacks, verbosity: int
 ) -> AsyncIterator[None]:
     """Run so many further servers for as long as the context lasts; each is restarted when it dies.
 
@@ -53,14 +53,14 @@ async def more_servers(
         callbacks: called for what becomes of them.
         verbosity: how much they log.
     """
-    command = python("apiserver", *arguments(running, config), f"-v={verbosity}", "--until-stdin-ends")
+    command = module_command("apiserver", *arguments(running, config), f"-v={verbosity}", "--until-stdin-ends")
     async with AsyncExitStack() as stack:
         for _ in range(number):
-            await stack.enter_async_context(supervised(command, callbacks))
+            await stack.enter_async_context(supervise(command, callbacks))
         yield
 
 
-def arguments(running: Running, config: Config) -> list[str]:
+def arguments(running: RunningControlPlane, config: Config) -> list[str]:
     """Return the flags of a server that is like the first one."""
     certificates, low_high = running.certificates, "{}-{}".format(*config.service_node_port_range)
     return [

@@ -12,15 +12,15 @@ from apiserver.component_base.process import UNUSABLE
 
 log = logging.getLogger("mockube")
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+BASE_DELAY, MAX_DELAY = 0.5, 30.0
 """Seconds until a process that died is restarted; doubled each time, up to the longest wait."""
-CALM = 60.0
+RESET_AFTER = 60.0
 """Seconds of life after which the delays begin at the first one again."""
-PATIENCE = 10.0
+STOP_TIMEOUT = 10.0
 """Seconds that a process may take to stop before it is killed."""
-PULSE = 5.0
+CHECK_INTERVAL = 5.0
 """Seconds between two checks whether a process hangs."""
-HUNG = 30.0
+HANG_TIMEOUT = 30.0
 """Seconds without an answer after which a process counts as hung and is killed, since clients would wait for it."""
 
 
@@ -38,9 +38,9 @@ class Callbacks:
 
 
 @asynccontextmanager
-async def supervised(command: Sequence[str], callbacks: Callbacks) -> AsyncIterator[None]:
+async def supervise(command: Sequence[str], callbacks: Callbacks) -> AsyncIterator[None]:
     """Run a process for as long as the context lasts; its standard input ends with this process, however that ends."""
-    supervisor = asyncio.ensure_future(_supervise(command, callbacks))
+    supervisor = asyncio.ensure_future(_restart_forever(command, callbacks))
     try:
         yield
     finally:
@@ -49,8 +49,8 @@ async def supervised(command: Sequence[str], callbacks: Callbacks) -> AsyncItera
             await supervisor
 
 
-async def _supervise(command: Sequence[str], callbacks: Callbacks) -> None:
-    loop, wait, worked = asyncio.get_running_loop(), FIRST_WAIT, False
+async def _restart_forever(command: Sequence[str], callbacks: Callbacks) -> None:
+    loop, wait, worked = asyncio.get_running_loop(), BASE_DELAY, False
 
     def ready(line: str) -> None:
         nonlocal worked
@@ -63,11 +63,11 @@ async def _supervise(command: Sequence[str], callbacks: Callbacks) -> None:
         if code == UNUSABLE and not worked:  # a command that has worked once will work again
             callbacks.unusable()
             return
-        if loop.time() - started > CALM:
-            wait = FIRST_WAIT
+        if loop.time() - started > RESET_AFTER:
+            wait = BASE_DELAY
         log.warning("%s ended with exit code %d and is started again in %.1f s", _name(command), code, wait)
         await asyncio.sleep(wait)
-        wait = min(wait * 2, LONGEST_WAIT)
+        wait = min(wait * 2, MAX_DELAY)
 
 
 async def _run(command: Sequence[str], ready: Callable[[str], None]) -> int:
@@ -81,7 +81,7 @@ async def _run(command: Sequence[str], ready: Callable[[str], None]) -> int:
         ended = asyncio.ensure_future(process.wait())
         while not await _has_ended(ended):
             if not await _is_alive(process):
-                log.warning("%s has given no sign of life for %.0f s and is killed", _name(command), HUNG)
+                log.warning("%s has given no sign of life for %.0f s and is killed", _name(command), HANG_TIMEOUT)
                 process.kill()
         return await ended
     finally:
@@ -89,7 +89,7 @@ async def _run(command: Sequence[str], ready: Callable[[str], None]) -> int:
 
 
 async def _has_ended(ended: "asyncio.Future[int]") -> bool:
-    done, _ = await asyncio.wait([ended], timeout=PULSE)
+    done, _ = await asyncio.wait([ended], timeout=CHECK_INTERVAL)
     return bool(done)
 
 
@@ -101,7 +101,7 @@ async def _is_alive(process: asyncio.subprocess.Process) -> bool:
         return True
     process.stdin.write(b"\n")
     try:
-        async with asyncio.timeout(HUNG):
+        async with asyncio.timeout(HANG_TIMEOUT):
             await process.stdout.readline()
     except TimeoutError:
         return False
@@ -113,7 +113,7 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         return
     process.terminate()
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(STOP_TIMEOUT):
             await process.wait()
     except TimeoutError:
         process.kill()
@@ -124,6 +124,6 @@ def _name(command: Sequence[str]) -> str:
     return command[command.index("-m") + 1] if "-m" in command else command[0]
 
 
-def python(module: str, *arguments: str) -> list[str]:
+def module_command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a module of this installation."""
     return [sys.executable, "-m", module, *arguments]

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Held(Generic[T]):
+class _HeldContext(Generic[T]):
     """The two ends of a held context.
 
     Attributes:
@@ -47,7 +47,7 @@ class _Held(Generic[T]):
 @contextmanager
 def in_thread(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
     """Yield the context's value; it is entered and left in the other thread, and errors are raised here."""
-    held = _Held(context)
+    held = _HeldContext(context)
     # A daemon, so that a program which forgets to leave the context can still end.
     Thread(target=held.run_in_thread, name="mockube", daemon=True).start()
     value, leave = held.entered.result()

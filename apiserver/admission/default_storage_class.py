@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import orjson
 
-from apiserver.admission.latest import Follows, Latest
+from apiserver.admission.latest import ComputedValue, RangeWatcher
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.storage_classes import CLASS_ANNOTATION, DEFAULT_MARKS, default_of
 from apiserver.registry.admission import Attributes
@@ -21,8 +21,8 @@ class DefaultStorageClass:
     name = "DefaultStorageClass"
     kinds: frozenset[tuple[str, str]] | None = frozenset({("", "PersistentVolumeClaim")})
 
-    def __init__(self, store: Follows) -> None:
-        self._default = Latest(store, CLASSES, _default)
+    def __init__(self, store: RangeWatcher) -> None:
+        self._default = ComputedValue(store, CLASSES, _default)
 
     async def admit(self, attributes: Attributes) -> None:
         """Set the default class on a new claim; a claim that names "" keeps that."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from apiserver.admission.shapes import SELECTOR, SHARE, ensure_spec, fits
+from apiserver.admission.shapes import SELECTOR, SHARE, ensure_spec, has_shape
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
@@ -39,7 +39,7 @@ class Reader(Protocol):
         ...
 
 
-class Rules(NamedTuple):
+class SetRules(NamedTuple):
     """The functions for a kind in one version; specs are well-formed, and their templates typed.
 
     Attributes:
@@ -54,11 +54,11 @@ class Rules(NamedTuple):
 
 
 _STATEFUL = advanced_stateful_set
-_RULES: Mapping[tuple[str, str], Rules] = {
-    ("CloneSet", "v1beta1"): Rules(default_clone_set, clone_set),
-    ("CloneSet", "v1alpha1"): Rules(default_old_clone_set, old_clone_set, looks_for_pods=True),
-    ("StatefulSet", "v1beta1"): Rules(default_advanced_stateful_set, _STATEFUL),
-    ("StatefulSet", "v1alpha1"): Rules(default_old_advanced_stateful_set, _STATEFUL),
+_RULES: Mapping[tuple[str, str], SetRules] = {
+    ("CloneSet", "v1beta1"): SetRules(default_clone_set, clone_set),
+    ("CloneSet", "v1alpha1"): SetRules(default_old_clone_set, old_clone_set, looks_for_pods=True),
+    ("StatefulSet", "v1beta1"): SetRules(default_advanced_stateful_set, _STATEFUL),
+    ("StatefulSet", "v1alpha1"): SetRules(default_old_advanced_stateful_set, _STATEFUL),
 }
 """(kind, version) → its functions."""
 
@@ -127,7 +127,7 @@ class KruiseSets:
         default_set_claims(claims)
         return spec | {"template": template} | ({"volumeClaimTemplates": claims} if claims else {})
 
-    def _typed_former(self, kind: str, stored: Obj, rules: Rules) -> Obj:
+    def _typed_former(self, kind: str, stored: Obj, rules: SetRules) -> Obj:
         """Do the same with the stored spec; malformed templates that were stored unchecked stay as they are."""
         spec: Obj = orjson.loads(orjson.dumps(stored))
         rules.default(spec)
@@ -149,11 +149,11 @@ class KruiseSets:
             return []  # reported already
         uid = ((attributes.old or {}).get("metadata") or {}).get("uid")
         faults = (
-            (name, self._pod_fault(attributes.target.namespace, name, uid)) for name in sorted({*names} - {*known})
+            (name, self._pod_error(attributes.target.namespace, name, uid)) for name in sorted({*names} - {*known})
         )
         return [field.invalid("", name, f"find pod {name} {fault}") for name, fault in faults if fault]
 
-    def _pod_fault(self, namespace: str, name: str, uid: str | None) -> str:
+    def _pod_error(self, namespace: str, name: str, uid: str | None) -> str:
         kv = self._store.get(f"{_PODS}/{namespace}/{name}")
         if kv is None:
             return f'failed: Pod "{name}" not found'
@@ -206,7 +206,7 @@ _SPEC: Mapping[str, Any] = {
 
 def _is_well_formed(spec: Any) -> bool:
     """Return whether a spec satisfies the schema, required fields included; templates are open in the schema."""
-    if not isinstance(spec, dict) or not fits(spec, _SPEC):
+    if not isinstance(spec, dict) or not has_shape(spec, _SPEC):
         return False
     claims = spec.get("volumeClaimTemplates")
     return spec.get("template") is not None and spec.get("selector") is not None and isinstance(claims, list | None)

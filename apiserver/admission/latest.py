@@ -9,8 +9,8 @@ from etcd.store import Compacted, KeyValue, Page, Watcher
 T = TypeVar("T")
 
 
-class Follows(Protocol):
-    """The part of a store that `Latest` uses."""
+class RangeWatcher(Protocol):
+    """The part of a store that `ComputedValue` uses."""
 
     def range(self, prefix: str) -> Page:
         """Return the newest state of all keys under a prefix."""
@@ -33,7 +33,7 @@ class Reader(Protocol):
         ...
 
 
-async def find(store: Reader, key: str) -> KeyValue | None:
+async def get_synced(store: Reader, key: str) -> KeyValue | None:
     """Return the state of a key, None if it is absent even after a sync: another server may just have written it."""
     kv = store.get(key)
     if kv is None:
@@ -43,10 +43,10 @@ async def find(store: Reader, key: str) -> KeyValue | None:
     return kv
 
 
-class Latest(Generic[T]):
+class ComputedValue(Generic[T]):
     """A value computed from everything under a prefix, and cached until something changes there."""
 
-    def __init__(self, store: Follows, prefix: str, compute: Callable[[Iterable[KeyValue]], T]) -> None:
+    def __init__(self, store: RangeWatcher, prefix: str, compute: Callable[[Iterable[KeyValue]], T]) -> None:
         self._store = store
         self._prefix = prefix
         self._compute = compute

@@ -1,10 +1,10 @@
 """NamespaceLifecycle: refuses creations in absent or terminating namespaces, and deletion of system namespaces."""
 
-from apiserver.admission.latest import Reader, find
+from apiserver.admission.latest import Reader, get_synced
 from apiserver.api import errors
 from apiserver.registry.admission import Attributes, forbidden
 
-IMMORTAL = frozenset(("default", "kube-system", "kube-public"))
+UNDELETABLE = frozenset(("default", "kube-system", "kube-public"))
 
 
 class NamespaceLifecycle:
@@ -20,12 +20,12 @@ class NamespaceLifecycle:
         """Refuse the deletion of immortal namespaces, and writes into absent or (creates) terminating ones."""
         target = attributes.target
         if target.resource.plural == "namespaces" and not target.resource.group:
-            if attributes.operation == "DELETE" and target.name in IMMORTAL:
+            if attributes.operation == "DELETE" and target.name in UNDELETABLE:
                 raise errors.forbidden("", "namespaces", name=target.name, why="this namespace may not be deleted")
             return
         if not target.namespace or attributes.operation in ("DELETE", "CONNECT"):
             return
-        namespace = await find(self._store, f"/registry/namespaces/{target.namespace}")
+        namespace = await get_synced(self._store, f"/registry/namespaces/{target.namespace}")
         if namespace is None:
             raise errors.not_found("", "namespaces", target.namespace)
         if attributes.operation == "CREATE" and namespace.index_attrs.fields.get("status.phase") == "Terminating":

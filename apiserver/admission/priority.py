@@ -5,7 +5,7 @@ from typing import Protocol
 
 import orjson
 
-from apiserver.admission.latest import Follows, Latest, Reader, find
+from apiserver.admission.latest import ComputedValue, RangeWatcher, Reader, get_synced
 from apiserver.api.meta import Obj
 from apiserver.registry.admission import Attributes, forbidden
 from etcd.store import KeyValue
@@ -17,7 +17,7 @@ RESOLVED = ("priority", "preemptionPolicy")
 """The fields that the plug-in sets in a pod's spec; an update that omits them does not change them."""
 
 
-class Classes(Follows, Reader, Protocol):
+class Classes(RangeWatcher, Reader, Protocol):
     """The part of a store that the plug-in uses."""
 
 
@@ -29,7 +29,7 @@ class Priority:
 
     def __init__(self, store: Classes) -> None:
         self._store = store
-        self._default = Latest(store, CLASSES, _lowest_default)
+        self._default = ComputedValue(store, CLASSES, _lowest_default)
 
     async def admit(self, attributes: Attributes) -> None:
         """Resolve the priority of a pod; refuse a second default class."""
@@ -59,7 +59,7 @@ class Priority:
             raise forbidden(attributes, why)
 
     async def _class(self, attributes: Attributes, name: str) -> Obj:
-        kv = await find(self._store, CLASSES + name)
+        kv = await get_synced(self._store, CLASSES + name)
         if kv is None:
             raise forbidden(attributes, f"no PriorityClass with name {name} was found")
         priority_class: Obj = orjson.loads(kv.value)

@@ -17,7 +17,7 @@ def ensure_spec(obj: Obj, old: Obj | None) -> None:
         obj["spec"] = {}
 
 
-def fits(value: Any, shape: Any) -> bool:
+def has_shape(value: Any, shape: Any) -> bool:
     """Return whether a value has a shape; an absent or null value fits any.
 
     Args:
@@ -30,12 +30,12 @@ def fits(value: Any, shape: Any) -> bool:
         case Mapping():
             usual = shape.get("*")
             return isinstance(value, dict) and all(
-                fits(each, field_shape)
+                has_shape(each, field_shape)
                 for name, each in value.items()
                 if (field_shape := shape.get(name, usual)) is not None
             )
         case [item]:
-            return isinstance(value, list) and all(each is not None and fits(each, item) for each in value)
+            return isinstance(value, list) and all(each is not None and has_shape(each, item) for each in value)
         case _:
             return isinstance(value, shape) and (shape is bool or not isinstance(value, bool))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from apiserver.admission.shapes import REQUIREMENTS, SELECTOR, SHARE, TEXTS, ensure_spec, fits
+from apiserver.admission.shapes import REQUIREMENTS, SELECTOR, SHARE, TEXTS, ensure_spec, has_shape
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
@@ -49,7 +49,7 @@ class UnitedDeployments:
             return
         ensure_spec(obj, old)
         spec = obj.get("spec")
-        if not isinstance(spec, dict) or not fits(spec, _SPEC) or _lacks_a_spec(spec):
+        if not isinstance(spec, dict) or not has_shape(spec, _SPEC) or _lacks_a_spec(spec):
             _refuse_malformed_templates(spec)
             return  # the schema will report it
         spec = obj["spec"] = orjson.loads(orjson.dumps(spec))  # a patched object shares parts with the stored one
@@ -58,7 +58,7 @@ class UnitedDeployments:
         if template_field(spec) == STATEFUL and (old is None or spec["template"] != _template(old)):
             _write_back(spec, workload)
         problems = united_deployment(spec, workload)
-        if old is not None and fits(old.get("spec") or {}, _SPEC):
+        if old is not None and has_shape(old.get("spec") or {}, _SPEC):
             former = old.get("spec") or {}
             problems += united_deployment_update(
                 spec, former, workload=workload, former=self._former_workload(former, workload)
@@ -122,7 +122,7 @@ def _refuse_malformed_templates(spec: Any) -> None:
     given_template = spec.get("template") if isinstance(spec, dict) else None
     template: Obj = given_template if isinstance(given_template, dict) else {}
     for name, shape in _OPEN.items():
-        if isinstance(template.get(name), dict) and not fits(template[name], shape):
+        if isinstance(template.get(name), dict) and not has_shape(template[name], shape):
             raise errors.bad_request(f"{KIND} cannot be handled as a {KIND}: spec.template.{name} is no template of it")
 
 

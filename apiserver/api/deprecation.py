@@ -81,7 +81,7 @@ LIFECYCLES: Mapping[tuple[str, str], Lifecycle] = {
 """(apiVersion, kind) → its deprecation, for all kinds that some release from 1.25 to 1.37 serves and warns about."""
 
 
-def deprecation(api_version: str, kind: str, minor: int) -> str:
+def deprecation_warning(api_version: str, kind: str, minor: int) -> str:
     """Return a release's warning to users of a kind, or "" if it has none (deprecation.WarningMessage).
 
     Args:

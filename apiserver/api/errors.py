@@ -52,7 +52,7 @@ class ApiError(Exception):
         return status | {"code": self.code}
 
 
-def qualified(group: str, resource: str) -> str:
+def qualified_resource(group: str, resource: str) -> str:
     """Return the resource as messages name it: "pods", "deployments.apps"."""
     return f"{resource}.{group}" if group else resource
 
@@ -68,7 +68,7 @@ def _causes(errors: Iterable[FieldError]) -> list[Obj]:
 
 def not_found(group: str, resource: str, name: str) -> ApiError:
     """Return 404 NotFound: there is no such object."""
-    message = f"{qualified(group, resource)} {quoted(name)} not found"
+    message = f"{qualified_resource(group, resource)} {quoted(name)} not found"
     return ApiError(404, "NotFound", message, details=_details(group, resource, name))
 
 
@@ -79,20 +79,20 @@ def unknown_path() -> ApiError:
 
 def already_exists(group: str, resource: str, name: str) -> ApiError:
     """Return 409 AlreadyExists: an object of this name exists."""
-    message = f"{qualified(group, resource)} {quoted(name)} already exists"
+    message = f"{qualified_resource(group, resource)} {quoted(name)} already exists"
     return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name))
 
 
 def generate_name_conflict(group: str, resource: str, name: str) -> ApiError:
     """Return 409 AlreadyExists for an object with a generateName: the client may try again at once."""
     why = "already exists, the server was not able to generate a unique name for the object"
-    message = f'{qualified(group, resource)} "{name}" {why}'
+    message = f'{qualified_resource(group, resource)} "{name}" {why}'
     return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name, retryAfterSeconds=1))
 
 
 def conflict(group: str, resource: str, *, name: str, why: str) -> ApiError:
     """Return 409 Conflict: the object is not in the state that the request needs."""
-    message = f"Operation cannot be fulfilled on {qualified(group, resource)} {quoted(name)}: {why}"
+    message = f"Operation cannot be fulfilled on {qualified_resource(group, resource)} {quoted(name)}: {why}"
     return ApiError(409, "Conflict", message, details=_details(group, resource, name))
 
 
@@ -104,7 +104,7 @@ def invalid(group: str, kind: str, *, name: str, errors: Sequence[FieldError]) -
     """Return 422 Invalid with each field error as a cause; several are listed in their order, without duplicates."""
     unique = list(dict.fromkeys(str(e) for e in errors))
     errors_text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
-    message = f"{qualified(group, kind)} {quoted(name)} is invalid: {errors_text}"
+    message = f"{qualified_resource(group, kind)} {quoted(name)} is invalid: {errors_text}"
     return ApiError(422, "Invalid", message, details=_details(group, kind, name, causes=_causes(errors)))
 
 
@@ -120,7 +120,11 @@ def unauthorized() -> ApiError:
 
 def forbidden(group: str, resource: str, *, name: str, why: str, causes: Iterable[Obj] = ()) -> ApiError:
     """Return 403 Forbidden: the request is understood but not allowed."""
-    subject = f"{qualified(group, resource)} {quoted(name)} is " if name else f"{qualified(group, resource)} is "
+    subject = (
+        f"{qualified_resource(group, resource)} {quoted(name)} is "
+        if name
+        else f"{qualified_resource(group, resource)} is "
+    )
     message = f"{subject if resource else ''}forbidden: {why}"
     listed = list(causes)
     return ApiError(
@@ -130,7 +134,7 @@ def forbidden(group: str, resource: str, *, name: str, why: str, causes: Iterabl
 
 def method_not_supported(group: str, resource: str, verb: str) -> ApiError:
     """Return 405 MethodNotAllowed: the resource is served, but not this verb on it."""
-    message = f"{verb} is not supported on resources of kind {quoted(qualified(group, resource))}"
+    message = f"{verb} is not supported on resources of kind {quoted(qualified_resource(group, resource))}"
     return ApiError(405, "MethodNotAllowed", message, details=_details(group, resource))
 
 

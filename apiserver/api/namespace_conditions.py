@@ -11,7 +11,7 @@ from apiserver.api.meta import Obj
 
 
 @dataclass(slots=True)
-class Remaining:
+class RemainingContent:
     """The remaining content of a namespace.
 
     Attributes:
@@ -27,7 +27,7 @@ class Remaining:
     undiscovered: Mapping[str, str] = field(default_factory=dict)
 
 
-def updated(before: Iterable[Obj], remaining: Remaining, now: str) -> list[Obj]:
+def update_conditions(before: Iterable[Obj], remaining: RemainingContent, now: str) -> list[Obj]:
     """Return the conditions of a namespace; their time is that of the last change of status.
 
     Args:
@@ -44,7 +44,7 @@ def updated(before: Iterable[Obj], remaining: Remaining, now: str) -> list[Obj]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _ConditionText:
     """A condition's reason and message if all is well, and its reason if not."""
 
     reason: str
@@ -52,26 +52,28 @@ class _Words:
     unwell: str
 
 
-_WORDS: Mapping[str, _Words] = {
-    "NamespaceDeletionDiscoveryFailure": _Words(
+_CONDITION_TEXTS: Mapping[str, _ConditionText] = {
+    "NamespaceDeletionDiscoveryFailure": _ConditionText(
         "ResourcesDiscovered", "All resources successfully discovered", "DiscoveryFailed"
     ),
-    "NamespaceDeletionGroupVersionParsingFailure": _Words(
+    "NamespaceDeletionGroupVersionParsingFailure": _ConditionText(
         "ParsedGroupVersions", "All legacy kube types successfully parsed", "GroupVersionParsingFailed"
     ),
-    "NamespaceDeletionContentFailure": _Words(
+    "NamespaceDeletionContentFailure": _ConditionText(
         "ContentDeleted",
         "All content successfully deleted, may be waiting on finalization",
         "ContentDeletionFailed",
     ),
-    "NamespaceContentRemaining": _Words("ContentRemoved", "All content successfully removed", "SomeResourcesRemain"),
-    "NamespaceFinalizersRemaining": _Words(
+    "NamespaceContentRemaining": _ConditionText(
+        "ContentRemoved", "All content successfully removed", "SomeResourcesRemain"
+    ),
+    "NamespaceFinalizersRemaining": _ConditionText(
         "ContentHasNoFinalizers", "All content-preserving finalizers finished", "SomeFinalizersRemain"
     ),
 }
 
 
-def _conditions(remaining: Remaining) -> Iterator[Obj]:
+def _conditions(remaining: RemainingContent) -> Iterator[Obj]:
     yield _condition("NamespaceDeletionDiscoveryFailure", _undiscovered(remaining.undiscovered))
     yield _condition("NamespaceDeletionGroupVersionParsingFailure", "")
     failures = sorted(remaining.failures)
@@ -84,7 +86,7 @@ def _conditions(remaining: Remaining) -> Iterator[Obj]:
 
 
 def _condition(kind: str, message: str) -> Obj:
-    words = _WORDS[kind]
+    words = _CONDITION_TEXTS[kind]
     if not message:
         return {"type": kind, "status": "False", "reason": words.reason, "message": words.message}
     return {"type": kind, "status": "True", "reason": words.unwell, "message": message}

@@ -30,11 +30,11 @@ class NestedField:
     names: tuple[str, ...]
 
     @classmethod
-    def at(cls, path: str) -> "NestedField":
+    def parse(cls, path: str) -> "NestedField":
         """Return the field at a path."""
         return cls(path, tuple(path.removeprefix(".").split(".")))
 
-    def integer(self, obj: Obj) -> int | None:
+    def read_int64(self, obj: Obj) -> int | None:
         """Return the integer in the field, or None if the field is absent (NestedInt64).
 
         Raises:
@@ -43,7 +43,7 @@ class NestedField:
         value: int | None = self._typed(obj, "int64")
         return value
 
-    def text(self, obj: Obj) -> str | None:
+    def read_string(self, obj: Obj) -> str | None:
         """Return the string in the field, or None if the field is absent (NestedString).
 
         Raises:
@@ -52,7 +52,7 @@ class NestedField:
         value: str | None = self._typed(obj, "string")
         return value
 
-    def put(self, obj: Obj, value: Any) -> Obj:
+    def set_value(self, obj: Obj, value: Any) -> Obj:
         """Return a copy of the object with a value in the field; missing maps on the path are added (SetNestedField).
 
         Raises:

@@ -32,7 +32,7 @@ def scale_paths(version: Obj) -> ScalePaths | None:
         return None
     selector = scale.get("labelSelectorPath")
     return ScalePaths(
-        NestedField.at(scale["specReplicasPath"]),
-        NestedField.at(scale["statusReplicasPath"]),
-        NestedField.at(selector) if selector else None,
+        NestedField.parse(scale["specReplicasPath"]),
+        NestedField.parse(scale["statusReplicasPath"]),
+        NestedField.parse(selector) if selector else None,
     )

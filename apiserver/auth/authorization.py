@@ -4,11 +4,11 @@ from typing import NamedTuple, Protocol
 
 from apiserver.api.user import UNAUTHENTICATED, User
 
-PUBLIC = frozenset(("/healthz", "/livez", "/readyz", "/version", "/version/"))
+PUBLIC_PATHS = frozenset(("/healthz", "/livez", "/readyz", "/version", "/version/"))
 """Paths that anybody may read (the bootstrap role system:public-info-viewer)."""
 
 
-class Request(NamedTuple):
+class AuthorizationRequest(NamedTuple):
     """A request to authorize (authorizer.Attributes)."""
 
     user: User
@@ -24,7 +24,7 @@ class Request(NamedTuple):
 class Authorizer(Protocol):
     """Decides whether requests are allowed."""
 
-    def allows(self, request: Request) -> bool:
+    def allows(self, request: AuthorizationRequest) -> bool:
         """Return whether the request is allowed."""
         ...
 
@@ -32,7 +32,7 @@ class Authorizer(Protocol):
 class AlwaysAllow:
     """Every known user may do everything."""
 
-    def allows(self, request: Request) -> bool:  # noqa: ARG002 - the answer depends on nothing
+    def allows(self, request: AuthorizationRequest) -> bool:  # noqa: ARG002 - the answer depends on nothing
         """Return True."""
         return True
 
@@ -40,7 +40,7 @@ class AlwaysAllow:
 class AlwaysDeny:
     """Nobody may do anything."""
 
-    def allows(self, request: Request) -> bool:  # noqa: ARG002 - the answer depends on nothing
+    def allows(self, request: AuthorizationRequest) -> bool:  # noqa: ARG002 - the answer depends on nothing
         """Return False."""
         return False
 
@@ -55,4 +55,4 @@ def is_anonymous(user: User) -> bool:
 
 def is_public(path: str) -> bool:
     """Return whether anybody may read the path."""
-    return path in PUBLIC or path.startswith(("/healthz/", "/livez/", "/readyz/"))
+    return path in PUBLIC_PATHS or path.startswith(("/healthz/", "/livez/", "/readyz/"))

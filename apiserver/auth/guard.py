@@ -7,7 +7,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.user import AuthenticatorResponse, User
 from apiserver.auth.authentication import Authentication
-from apiserver.auth.authorization import AlwaysAllow, Authorizer, Request
+from apiserver.auth.authorization import AlwaysAllow, AuthorizationRequest, Authorizer
 from apiserver.auth.tokens import ServiceAccountTokens
 
 _EVERYTHING: Mapping[str, list[Obj]] = {
@@ -18,7 +18,7 @@ _NOTHING: Mapping[str, list[Obj]] = {"resourceRules": [], "nonResourceRules": []
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class AuthorizationGuard:
     """The authenticators and the authorizer of one server behind the Security contract."""
 
     authentication: Authentication
@@ -52,7 +52,7 @@ class Guard:
     def allows(self, user: User, attributes: Obj) -> bool:
         """Return whether the user may do what the attributes describe."""
         return self.authorizer.allows(
-            Request(
+            AuthorizationRequest(
                 user,
                 attributes.get("verb") or "",
                 attributes.get("path") or "",

@@ -8,7 +8,7 @@ from multidict import CIMultiDictProxy
 from apiserver.api import errors
 from apiserver.api.schema import quoted
 from apiserver.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
-from apiserver.auth.authorization import Authorizer, Request, is_anonymous
+from apiserver.auth.authorization import AuthorizationRequest, Authorizer, is_anonymous
 from apiserver.auth.tokens import GROUP, PREFIX
 
 USER, GROUPS, UID = "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"
@@ -20,7 +20,7 @@ def asks_to_impersonate(headers: CIMultiDictProxy[str]) -> bool:
     return "impersonate-" in "\n".join(headers).lower()
 
 
-def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authorizer) -> User:
+def impersonated_user(user: User, headers: CIMultiDictProxy[str], authorizer: Authorizer) -> User:
     """Return the user that a request acts as: the impersonated one, or its sender.
 
     Args:
@@ -44,12 +44,14 @@ def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authori
         )
         raise errors.bad_request(f"requested {user_info} without impersonating a user name")
     account = _account(name)
-    requests = [Request(user, "impersonate", "", "", *account)]
-    requests += [Request(user, "impersonate", "", "", "groups", "", "", group) for group in groups]
+    requests = [AuthorizationRequest(user, "impersonate", "", "", *account)]
+    requests += [AuthorizationRequest(user, "impersonate", "", "", "groups", "", "", group) for group in groups]
     auth_group = "authentication.k8s.io"
-    requests += [Request(user, "impersonate", "", auth_group, "uids", "", "", uid)] if uid else []
+    requests += [AuthorizationRequest(user, "impersonate", "", auth_group, "uids", "", "", uid)] if uid else []
     requests += [
-        Request(user, "impersonate", "", auth_group, "userextras", key, "", v) for key in extra for v in extra[key]
+        AuthorizationRequest(user, "impersonate", "", auth_group, "userextras", key, "", v)
+        for key in extra
+        for v in extra[key]
     ]
     for request in requests:
         if not authorizer.allows(request):
@@ -100,7 +102,7 @@ def _text(value: str) -> str:
     return value if value.isascii() else value.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def _forbidden(request: Request) -> errors.ApiError:
+def _forbidden(request: AuthorizationRequest) -> errors.ApiError:
     resource = f"{request.resource}/{request.subresource}" if request.subresource else request.resource
     where = f' in the namespace "{request.namespace}"' if request.namespace else " at the cluster scope"
     why = f'User "{request.user.name}" cannot impersonate resource "{resource}" in API group "{request.group}"{where}'

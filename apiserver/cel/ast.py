@@ -50,7 +50,7 @@ class ListLiteral:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StructEntry:
     """A key with its value, of a map or, if the key is a str, of a message."""
 
     id: int
@@ -64,16 +64,16 @@ class MapLiteral:
     """A map."""
 
     id: int
-    entries: tuple[Entry, ...]
+    entries: tuple[StructEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class MessageLiteral:
     """A message of a named type. Expressions cannot create the server's types, so the checker always refuses it."""
 
     id: int
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[StructEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ class Comprehension:
         )
 
 
-Expr = Literal | Ident | Select | Call | ListLiteral | MapLiteral | Message | Comprehension
+Expr = Literal | Ident | Select | Call | ListLiteral | MapLiteral | MessageLiteral | Comprehension
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedExpr:
     """An expression and the positions of its nodes in the text.
 
     Attributes:
@@ -133,7 +133,7 @@ def parts(node: Expr) -> tuple[Expr, ...]:
             return node.args if node.target is None else (node.target, *node.args)
         case ListLiteral():
             return node.items
-        case MapLiteral() | Message():
+        case MapLiteral() | MessageLiteral():
             keys_and_values = ((e.key, e.value) for e in node.entries)
             return tuple(p for pair in keys_and_values for p in pair if not isinstance(p, str))
         case Comprehension():

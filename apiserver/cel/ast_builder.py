@@ -3,9 +3,20 @@
 from dataclasses import replace
 from typing import Any
 
-from apiserver.cel.ast import Call, Comprehension, Entry, Expr, Ident, ListLiteral, Literal, MapLiteral, Message, Select
+from apiserver.cel.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    MessageLiteral,
+    Select,
+    StructEntry,
+)
 
-MOST_COPIES = 20_000
+MAX_COPIES = 20_000
 
 
 class TooManyError(ValueError):
@@ -16,7 +27,7 @@ class TooManyError(ValueError):
     """
 
 
-class Nodes:
+class ExprFactory:
     """Builds the nodes of one expression.
 
     Attributes:
@@ -56,8 +67,8 @@ class Nodes:
             TooManyError: too many nodes have been copied.
         """
         self._copies += 1
-        if self._copies > MOST_COPIES:
-            raise TooManyError(f"expression has more than {MOST_COPIES} nodes that its macros copy")
+        if self._copies > MAX_COPIES:
+            raise TooManyError(f"expression has more than {MAX_COPIES} nodes that its macros copy")
         number = self.number(self.positions[node.id])
         match node:
             case Literal() | Ident():
@@ -69,7 +80,7 @@ class Nodes:
                 return replace(node, id=number, target=target, args=tuple(map(self.copy, node.args)))
             case ListLiteral():
                 return replace(node, id=number, items=tuple(map(self.copy, node.items)))
-            case MapLiteral() | Message():
+            case MapLiteral() | MessageLiteral():
                 return replace(node, id=number, entries=tuple(map(self._copy_entry, node.entries)))
             case Comprehension():
                 over, start, condition, step, result = map(
@@ -77,6 +88,6 @@ class Nodes:
                 )
                 return replace(node, id=number, over=over, start=start, condition=condition, step=step, result=result)
 
-    def _copy_entry(self, entry: Entry) -> Entry:
+    def _copy_entry(self, entry: StructEntry) -> StructEntry:
         key = entry.key if isinstance(entry.key, str) else self.copy(entry.key)
         return replace(entry, id=self.number(self.positions[entry.id]), key=key, value=self.copy(entry.value))

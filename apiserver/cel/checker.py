@@ -11,11 +11,11 @@ from apiserver.cel.ast import (
     ListLiteral,
     Literal,
     MapLiteral,
-    Message,
-    Parsed,
+    MessageLiteral,
+    ParsedExpr,
     Select,
 )
-from apiserver.cel.environments import STORED, Environment
+from apiserver.cel.environments import STORED_EXPRESSIONS, Environment
 from apiserver.cel.errors import Issues
 from apiserver.cel.signatures import Overload
 from apiserver.cel.types import (
@@ -54,7 +54,7 @@ _LITERALS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedExpr:
     """A checked expression. Its tables have node ids as keys.
 
     Attributes:
@@ -64,7 +64,7 @@ class Checked:
         variables: the free variables that it uses.
     """
 
-    parsed: Parsed
+    parsed: ParsedExpr
     types: dict[int, CelType]
     overloads: dict[int, tuple[Overload, ...]]
     names: dict[int, str]
@@ -82,8 +82,8 @@ class Checked:
 
 
 def check(
-    parsed: Parsed, variables: Mapping[str, CelType], fields: Fields, environment: Environment = STORED
-) -> Checked:
+    parsed: ParsedExpr, variables: Mapping[str, CelType], fields: Fields, environment: Environment = STORED_EXPRESSIONS
+) -> CheckedExpr:
     """Check an expression and return it with its types.
 
     Args:
@@ -99,12 +99,12 @@ def check(
     checker.check(parsed.root)
     checker.issues.raise_any()
     types = {node: checker.unifier.resolved(kind, final=True) for node, kind in checker.types.items()}
-    return Checked(parsed, types, checker.overloads, checker.names, frozenset(checker.used))
+    return CheckedExpr(parsed, types, checker.overloads, checker.names, frozenset(checker.used))
 
 
 class _Checker:
     def __init__(
-        self, parsed: Parsed, variables: Mapping[str, CelType], fields: Fields, environment: Environment
+        self, parsed: ParsedExpr, variables: Mapping[str, CelType], fields: Fields, environment: Environment
     ) -> None:
         self.issues = Issues(parsed.text, parsed.positions)
         self.unifier = Unifier()
@@ -125,7 +125,7 @@ class _Checker:
             Call: self._call,
             ListLiteral: self._list,
             MapLiteral: self._map,
-            Message: self._message,
+            MessageLiteral: self._message,
             Comprehension: self._comprehension,
         }
 
@@ -181,7 +181,7 @@ class _Checker:
                 if kind is ERROR:
                     self.issues.add(node, f"undefined field '{field}'")
             case "param":
-                self.unifier.fits(DYN, inner)
+                self.unifier.is_assignable(DYN, inner)
                 kind = DYN
             case _:
                 if inner.kind not in ("dyn", "error"):
@@ -217,7 +217,7 @@ class _Checker:
             if overload.member is not member:
                 continue
             fresh = {name: self._parameter() for name in sorted(overload.params)}
-            if not self.unifier.all_fit(args, tuple(substituted(a, fresh) for a in overload.args)):
+            if not self.unifier.are_assignable(args, tuple(substituted(a, fresh) for a in overload.args)):
                 continue
             matching.append(overload)
             returned = self.unifier.resolved(substituted(overload.result, fresh))
@@ -234,7 +234,9 @@ class _Checker:
         return ERROR
 
     def _logic(self, node: Call, function: str, args: tuple[CelType, ...]) -> CelType:
-        mismatches = [arg for arg, kind in zip(node.args, args, strict=True) if not self.unifier.fits(kind, BOOL)]
+        mismatches = [
+            arg for arg, kind in zip(node.args, args, strict=True) if not self.unifier.is_assignable(kind, BOOL)
+        ]
         for arg in mismatches:
             self._mismatch(arg.id, BOOL, self.types[arg.id])
         self.overloads[node.id] = self._functions[function]
@@ -247,7 +249,7 @@ class _Checker:
         """Return the common type of two, or dyn."""
         if joined is None:
             return kind
-        if not self.unifier.fits(joined, kind):
+        if not self.unifier.is_assignable(joined, kind):
             return DYN
         return joined if is_more_general(joined, kind) else kind
 
@@ -274,7 +276,7 @@ class _Checker:
             values = self._joined(values, self._checked_item(entry.value, optional=entry.optional))
         return map_of(keys or self._parameter(), values or self._parameter())
 
-    def _message(self, node: Message) -> CelType:
+    def _message(self, node: MessageLiteral) -> CelType:
         for entry in node.entries:
             self.check(entry.value)
         return self._undeclared(node.id, node.name)
@@ -293,7 +295,7 @@ class _Checker:
 
     def _expect(self, node: Expr, kind: CelType) -> None:
         actual = self.check(node)
-        if not self.unifier.fits(kind, actual):
+        if not self.unifier.is_assignable(kind, actual):
             self._mismatch(node.id, kind, actual)
 
     def _loop_variables(self, node: Comprehension, over: CelType) -> dict[str, CelType]:
@@ -303,7 +305,7 @@ class _Checker:
             case "map":
                 kinds = (over.params[0], over.params[1])
             case "dyn" | "error" | "param":
-                self.unifier.fits(DYN, over)
+                self.unifier.is_assignable(DYN, over)
                 kinds = (DYN, DYN)
             case _:
                 message = "cannot be range of a comprehension (must be list, map, or dynamic)"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Literal, MapLiteral, Select, parts
-from apiserver.cel.checker import Checked
-from apiserver.cel.cost_estimate_calls import Estimate, Operand, estimate
+from apiserver.cel.checker import CheckedExpr
+from apiserver.cel.cost_estimate_calls import CallEstimate, Operand, estimate
 from apiserver.cel.runtime_cost import MAKE_LIST, MAKE_MAP
-from apiserver.cel.sizes import EMPTY, MOST, ONE, UNKNOWN, Size, exactly, times
+from apiserver.cel.sizes import EMPTY, MAX_COST, ONE, UNKNOWN, Size, fixed_size, times
 from apiserver.cel.types import CelType
 
 Path = tuple[str, ...]
@@ -24,25 +24,25 @@ _HIDDEN = ("@result", "__result__")
 
 
 @dataclass(frozen=True, slots=True)
-class _Entries:
+class _EntrySizes:
     """The possible sizes of the keys and values of a list or map that an expression creates."""
 
     kind: str
     key: Size
     value: Size
 
-    def joined(self, other: "_Entries | None") -> "_Entries | None":
-        return None if other is None else _Entries(self.kind, self.key | other.key, self.value | other.value)
+    def joined(self, other: "_EntrySizes | None") -> "_EntrySizes | None":
+        return None if other is None else _EntrySizes(self.kind, self.key | other.key, self.value | other.value)
 
 
 @dataclass(frozen=True, slots=True)
-class _Local:
+class _LocalVariable:
     path: Path
     size: Size | None
-    entries: _Entries | None = None
+    entries: _EntrySizes | None = None
 
 
-def greatest_cost(checked: Checked, size_of: SizeOf) -> int:
+def max_cost(checked: CheckedExpr, size_of: SizeOf) -> int:
     """Return the most that an expression can cost.
 
     Args:
@@ -53,13 +53,13 @@ def greatest_cost(checked: Checked, size_of: SizeOf) -> int:
 
 
 class _Estimator:
-    def __init__(self, checked: Checked, size_of: SizeOf) -> None:
+    def __init__(self, checked: CheckedExpr, size_of: SizeOf) -> None:
         self._checked = checked
         self._size_of = size_of
         self._paths: dict[int, Path] = {}
         self._sizes: dict[int, Size] = {}
-        self._entries: dict[int, _Entries] = {}
-        self._locals: dict[str, list[_Local]] = {}
+        self._entries: dict[int, _EntrySizes] = {}
+        self._locals: dict[str, list[_LocalVariable]] = {}
         self._costs: dict[type[Expr], Callable[..., int]] = {
             Literal: lambda _node: 0,
             Ident: self._ident,
@@ -78,7 +78,7 @@ class _Estimator:
     def _type(self, node: Expr) -> CelType:
         return self._checked.types[node.id]
 
-    def _local(self, node: Expr) -> _Local | None:
+    def _local(self, node: Expr) -> _LocalVariable | None:
         scopes = self._locals.get(node.name) if isinstance(node, Ident) else None
         return scopes[-1] if scopes else None
 
@@ -99,30 +99,30 @@ class _Estimator:
         if node.test:
             return cost
         self._paths[node.id] = (*self._path(node.operand), node.field)
-        return min(cost + (self._type(node.operand).kind in ("map", "struct", "param")), MOST)
+        return min(cost + (self._type(node.operand).kind in ("map", "struct", "param")), MAX_COST)
 
     def _list(self, node: ListLiteral) -> int:
         cost = sum(map(self.cost, node.items)) + MAKE_LIST
-        self._entries[node.id] = _Entries("list", ONE, self._joined(node.items))
-        return min(cost, MOST)
+        self._entries[node.id] = _EntrySizes("list", ONE, self._joined(node.items))
+        return min(cost, MAX_COST)
 
     def _map(self, node: MapLiteral) -> int:
         cost = sum(map(self.cost, parts(node))) + MAKE_MAP
         keys = [entry.key for entry in node.entries if not isinstance(entry.key, str)]
         values = [entry.value for entry in node.entries]
-        self._entries[node.id] = _Entries("map", self._joined(keys), self._joined(values))
-        return min(cost, MOST)
+        self._entries[node.id] = _EntrySizes("map", self._joined(keys), self._joined(values))
+        return min(cost, MAX_COST)
 
     def _joined(self, nodes: Any) -> Size:
         sizes = [self._size_or_unknown(node) for node in nodes]
-        return Size(min(size.least for size in sizes), max(size.most for size in sizes)) if sizes else EMPTY
+        return Size(min(size.min for size in sizes), max(size.max for size in sizes)) if sizes else EMPTY
 
     def _call(self, node: Call) -> int:
         function, target = self._checked.call(node)
         if function == "dyn":
             cost = self.cost(node.args[0]) + 1
             self._copy(node, node.args[0])
-            return min(cost, MOST)
+            return min(cost, MAX_COST)
         costs = [self.cost(arg) for arg in node.args]
         target_cost = self.cost(target) if target is not None else 0
         operands = [self._operand(arg) for arg in (node.args if target is None else (target, *node.args))]
@@ -133,10 +133,10 @@ class _Estimator:
             return self._conditional(node, costs)
         args_cost = sum(costs)
         if function in ("_&&_", "_||_"):
-            return min(args_cost, MOST)
+            return min(args_cost, MAX_COST)
         estimates = [estimate(function, overload, operands) for overload in overloads]
         self._keep_size(node, overloads, estimates)
-        return min(target_cost + args_cost + max(estimated.cost for estimated in estimates), MOST)
+        return min(target_cost + args_cost + max(estimated.cost for estimated in estimates), MAX_COST)
 
     def _conditional(self, node: Call, costs: list[int]) -> int:
         then, otherwise = node.args[1], node.args[2]
@@ -145,9 +145,9 @@ class _Estimator:
         if joined:
             self._entries[node.id] = joined
         self._sizes[node.id] = self._size_or_unknown(then) | self._size_or_unknown(otherwise)
-        return min(costs[0] + max(costs[1], costs[2]), MOST)
+        return min(costs[0] + max(costs[1], costs[2]), MAX_COST)
 
-    def _keep_size(self, node: Call, overloads: list[str], estimates: list[Estimate]) -> None:
+    def _keep_size(self, node: Call, overloads: list[str], estimates: list[CallEstimate]) -> None:
         size: Size | None = None
         for overload, estimated in zip(overloads, estimates, strict=True):
             if estimated.size is not None:
@@ -182,13 +182,13 @@ class _Estimator:
 
     def _comprehension(self, node: Comprehension) -> int:
         cost = self.cost(node.over) + self.cost(node.start)
-        start = _Local(self._path(node.start), self._size(node.start), self._entries_of(node.start))
+        start = _LocalVariable(self._path(node.start), self._size(node.start), self._entries_of(node.start))
         self._push(node.result_name, start)
         if node.binds:
             cost += self.cost(node.result)
             self._pop(node.result_name)
             self._copy(node, node.result)
-            return min(cost, MOST)
+            return min(cost, MAX_COST)
         self._push_loop_variables(node)
         item_cost = self.cost(node.condition) + self.cost(node.step)
         self._pop(node.item)
@@ -198,7 +198,7 @@ class _Estimator:
         self._pop(node.result_name)
         item_count = self._size_or_unknown(node.over)
         self._keep_loop_size(node, item_count)
-        return min(cost + times(item_count.most, min(item_cost, MOST)), MOST)
+        return min(cost + times(item_count.max, min(item_cost, MAX_COST)), MAX_COST)
 
     def _keep_loop_size(self, node: Comprehension, item_count: Size) -> None:
         if isinstance(node.start, Literal):
@@ -215,14 +215,14 @@ class _Estimator:
         key, value = ("@indices", "@items") if kind == "list" else ("@keys", "@values")
         key_size, value_size = (entries.key, entries.value) if entries else (None, None)
         if node.item2:
-            self._push(node.item, _Local((*path, key), key_size))
-            self._push(node.item2, _Local((*path, value), value_size))
+            self._push(node.item, _LocalVariable((*path, key), key_size))
+            self._push(node.item2, _LocalVariable((*path, value), value_size))
         elif kind == "list":
-            self._push(node.item, _Local((*path, value), value_size))
+            self._push(node.item, _LocalVariable((*path, value), value_size))
         else:
-            self._push(node.item, _Local((*path, key), key_size))
+            self._push(node.item, _LocalVariable((*path, key), key_size))
 
-    def _push(self, name: str, local: _Local) -> None:
+    def _push(self, name: str, local: _LocalVariable) -> None:
         self._locals.setdefault(name, []).append(local)
 
     def _pop(self, name: str) -> None:
@@ -235,7 +235,7 @@ class _Estimator:
         if entries is not None:
             self._entries[into.id] = entries
 
-    def _entries_of(self, node: Expr) -> _Entries | None:
+    def _entries_of(self, node: Expr) -> _EntrySizes | None:
         local = self._local(node)
         return self._entries.get(node.id) or (local.entries if local else None)
 
@@ -262,11 +262,11 @@ class _Estimator:
 def _literal_size(node: Expr) -> Size | None:
     match node:
         case Literal():
-            return exactly(len(node.value)) if isinstance(node.value, str | bytes) else ONE
+            return fixed_size(len(node.value)) if isinstance(node.value, str | bytes) else ONE
         case ListLiteral():
-            return exactly(len(node.items))
+            return fixed_size(len(node.items))
         case MapLiteral():
-            return exactly(len(node.entries))
+            return fixed_size(len(node.entries))
         case _:
             return None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from apiserver.cel.sizes import MOST, ONE, UNKNOWN, Size, scaled, times
+from apiserver.cel.sizes import MAX_COST, ONE, UNKNOWN, Size, scaled, times
 from apiserver.cel.types import CelType
 
 _PATTERN = 0.25
@@ -33,137 +33,137 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CallEstimate:
     """The most that a call can cost without its arguments, and the possible size of its result."""
 
     cost: int
     size: Size | None = None
 
 
-Estimator = Callable[[Sequence[Operand]], Estimate]
+Estimator = Callable[[Sequence[Operand]], CallEstimate]
 
 
 def _pattern(text: Size, regex: Size) -> int:
-    return times((text + ONE).read(), scaled(regex.most, _PATTERN))
+    return times((text + ONE).read(), scaled(regex.max, _PATTERN))
 
 
 def _read(factor: float = 1) -> Estimator:
-    return lambda args: Estimate(args[0].size.read(factor))
+    return lambda args: CallEstimate(args[0].size.read(factor))
 
 
-def _transformed(args: Sequence[Operand]) -> Estimate:
-    return Estimate(args[0].size.read(), args[0].size)
+def _transformed(args: Sequence[Operand]) -> CallEstimate:
+    return CallEstimate(args[0].size.read(), args[0].size)
 
 
-def _traversed(args: Sequence[Operand]) -> Estimate:
+def _traversed(args: Sequence[Operand]) -> CallEstimate:
     """Return the cost of visiting each item of a list, or of reading a string."""
     first = args[0]
     if first.type.kind != "list":
-        return Estimate(first.size.read())
+        return CallEstimate(first.size.read())
     item = 1 + (first.item.read() if first.item is not None else 0)
-    return Estimate(times(first.size.most, item))
+    return CallEstimate(times(first.size.max, item))
 
 
-def _replace(args: Sequence[Operand]) -> Estimate:
+def _replace(args: Sequence[Operand]) -> CallEstimate:
     text, old, new = (arg.size for arg in args[:3])
     least_count = least_kept = most_count = most_kept = 0
-    if old.least == 0:
-        most_count, most_kept = min(text.most + 1, MOST), text.most
-    elif new.most <= old.least:
-        most_kept = text.most
+    if old.min == 0:
+        most_count, most_kept = min(text.max + 1, MAX_COST), text.max
+    elif new.max <= old.min:
+        most_kept = text.max
     else:
-        most_count = ceil(text.most / old.least)
-    if old.most == 0:
-        least_count, least_kept = min(text.least + 1, MOST), text.least
-    elif old.most <= new.least:
-        least_kept = text.least
+        most_count = ceil(text.max / old.min)
+    if old.max == 0:
+        least_count, least_kept = min(text.min + 1, MAX_COST), text.min
+    elif old.max <= new.min:
+        least_kept = text.min
     else:
-        least_count = ceil(text.least / old.most)
-    return Estimate(text.read(2), Size(least_count, most_count) * new + Size(least_kept, most_kept))
+        least_count = ceil(text.min / old.max)
+    return CallEstimate(text.read(2), Size(least_count, most_count) * new + Size(least_kept, most_kept))
 
 
-def _split(args: Sequence[Operand]) -> Estimate:
+def _split(args: Sequence[Operand]) -> CallEstimate:
     limit = args[2].literal if len(args) > 2 else None
-    most = args[0].size.most if limit is None else limit % (MOST + 1)
-    return Estimate(args[0].size.read(2), Size(0, most))
+    most = args[0].size.max if limit is None else limit % (MAX_COST + 1)
+    return CallEstimate(args[0].size.read(2), Size(0, most))
 
 
-def _join(args: Sequence[Operand]) -> Estimate:
+def _join(args: Sequence[Operand]) -> CallEstimate:
     count = args[0].size
     size = count * (args[0].item if args[0].item is not None else UNKNOWN)
     if len(args) > 1:
-        size += args[1].size * Size(max(count.least - 1, 0), max(count.most - 1, 0))
-    return Estimate(size.read(), size)
+        size += args[1].size * Size(max(count.min - 1, 0), max(count.max - 1, 0))
+    return CallEstimate(size.read(), size)
 
 
-def _find(args: Sequence[Operand]) -> Estimate:
+def _find(args: Sequence[Operand]) -> CallEstimate:
     text, regex = args[0].size, args[1].size
-    return Estimate(_pattern(text, regex), Size(0, text.most))
+    return CallEstimate(_pattern(text, regex), Size(0, text.max))
 
 
-def _contains(args: Sequence[Operand]) -> Estimate:
-    return Estimate(times(args[0].size.read(), args[1].size.read()))
+def _contains(args: Sequence[Operand]) -> CallEstimate:
+    return CallEstimate(times(args[0].size.read(), args[1].size.read()))
 
 
-def _contains_ip(args: Sequence[Operand]) -> Estimate:
-    return Estimate((_ADDRESS + _ADDRESS).read() + _parsed(args[1]))
+def _contains_ip(args: Sequence[Operand]) -> CallEstimate:
+    return CallEstimate((_ADDRESS + _ADDRESS).read() + _parsed(args[1]))
 
 
-def _contains_cidr(args: Sequence[Operand]) -> Estimate:
-    return Estimate((_ADDRESS + _ADDRESS).read() + _ADDRESS.read() + 1 + _parsed(args[1]))
+def _contains_cidr(args: Sequence[Operand]) -> CallEstimate:
+    return CallEstimate((_ADDRESS + _ADDRESS).read() + _ADDRESS.read() + 1 + _parsed(args[1]))
 
 
 def _parsed(operand: Operand) -> int:
     return operand.size.read() if operand.type.kind == "string" else 0
 
 
-def _validate(args: Sequence[Operand]) -> Estimate:
-    return Estimate(scaled(args[1].size.read(), _LONGEST_NAME_PATTERN * _PATTERN))
+def _validate(args: Sequence[Operand]) -> CallEstimate:
+    return CallEstimate(scaled(args[1].size.read(), _LONGEST_NAME_PATTERN * _PATTERN))
 
 
-def _added(args: Sequence[Operand]) -> Estimate:
+def _added(args: Sequence[Operand]) -> CallEstimate:
     size = args[0].size + args[1].size
-    return Estimate(size.read(), size)
+    return CallEstimate(size.read(), size)
 
 
-def _compared(args: Sequence[Operand]) -> Estimate:
-    return Estimate(scaled(min(args[0].size.most, args[1].size.most), 0.1))
+def _compared(args: Sequence[Operand]) -> CallEstimate:
+    return CallEstimate(scaled(min(args[0].size.max, args[1].size.max), 0.1))
 
 
-def _equal(args: Sequence[Operand]) -> Estimate:
+def _equal(args: Sequence[Operand]) -> CallEstimate:
     kind = args[0].type
     if kind == args[1].type and kind.kind in ("struct", "opaque"):
         if kind.name in ("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"):
-            return Estimate(1)
+            return CallEstimate(1)
         if kind.name == "kubernetes.NamedFormat":
-            return Estimate(scaled(_LONGEST_FORMAT, 0.1))
+            return CallEstimate(scaled(_LONGEST_FORMAT, 0.1))
         if kind.name == "kubernetes.URL":
-            return Estimate(args[1].size.read() if args[1].size != UNKNOWN else ONE.read())
+            return CallEstimate(args[1].size.read() if args[1].size != UNKNOWN else ONE.read())
     return _compared(args)
 
 
-def _made(size: Size, factor: float = 1) -> Estimate:
-    return Estimate(min(scaled(size.most, factor) + 1 + _MAKE_LIST, MOST), size)
+def _made(size: Size, factor: float = 1) -> CallEstimate:
+    return CallEstimate(min(scaled(size.max, factor) + 1 + _MAKE_LIST, MAX_COST), size)
 
 
-def _slice(args: Sequence[Operand]) -> Estimate:
+def _slice(args: Sequence[Operand]) -> CallEstimate:
     start = max(args[1].literal or 0, 0)
-    end = args[0].size.most if args[2].literal is None else max(args[2].literal, 0)
-    count = (end - start) % (MOST + 1)
+    end = args[0].size.max if args[2].literal is None else max(args[2].literal, 0)
+    count = (end - start) % (MAX_COST + 1)
     return _made(Size(count, count))
 
 
-def _range(args: Sequence[Operand]) -> Estimate:
-    count = MOST if args[0].literal is None else max(args[0].literal, 0)
+def _range(args: Sequence[Operand]) -> CallEstimate:
+    count = MAX_COST if args[0].literal is None else max(args[0].literal, 0)
     return _made(Size(count, count))
 
 
-def _flatten(args: Sequence[Operand]) -> Estimate:
-    depth = 1 if len(args) < 2 else MOST if args[1].literal is None else max(args[1].literal, 0)
+def _flatten(args: Sequence[Operand]) -> CallEstimate:
+    depth = 1 if len(args) < 2 else MAX_COST if args[1].literal is None else max(args[1].literal, 0)
     return _made(args[0].size, depth)
 
 
-def _self_comparison(args: Sequence[Operand]) -> Estimate:
+def _self_comparison(args: Sequence[Operand]) -> CallEstimate:
     return _made(args[0].size * args[0].size, 2)
 
 
@@ -172,14 +172,14 @@ def _sorted(index: int, factor: float) -> Estimator:
 
 
 def _sets(factor: int) -> Estimator:
-    return lambda args: Estimate(min(scaled((args[0].size * args[1].size).most, factor) + 1, MOST))
+    return lambda args: CallEstimate(min(scaled((args[0].size * args[1].size).max, factor) + 1, MAX_COST))
 
 
 _BY_FUNCTION: dict[str, Estimator] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _traversed),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _transformed),
     **dict.fromkeys(("isIP", "cidr", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _read()),
-    "ip": lambda args: Estimate(1) if args[0].type.kind == "opaque" else _read()(args),
+    "ip": lambda args: CallEstimate(1) if args[0].type.kind == "opaque" else _read()(args),
     "ip.isCanonical": _read(2),
     "replace": _replace,
     "split": _split,
@@ -194,19 +194,19 @@ _BY_FUNCTION: dict[str, Estimator] = {
 
 _BY_OVERLOAD: dict[str, Estimator] = {
     "string_format": _read(),
-    "string_to_bytes": lambda args: Estimate(args[0].size.read(), Size(args[0].size.least, args[0].size.most * 4)),
-    "bytes_to_string": lambda args: Estimate(args[0].size.read(), Size(args[0].size.least // 4, args[0].size.most)),
-    "strings_quote": lambda args: Estimate(
-        args[0].size.read(), Size(args[0].size.least + 2, args[0].size.most * 2 + 2)
+    "string_to_bytes": lambda args: CallEstimate(args[0].size.read(), Size(args[0].size.min, args[0].size.max * 4)),
+    "bytes_to_string": lambda args: CallEstimate(args[0].size.read(), Size(args[0].size.min // 4, args[0].size.max)),
+    "strings_quote": lambda args: CallEstimate(
+        args[0].size.read(), Size(args[0].size.min + 2, args[0].size.max * 2 + 2)
     ),
-    "starts_with_string": lambda args: Estimate(args[1].size.read()),
-    "ends_with_string": lambda args: Estimate(args[1].size.read()),
-    "in_list": lambda args: Estimate(args[1].size.most),
-    "matches_string": lambda args: Estimate(_pattern(args[0].size, args[1].size)),
+    "starts_with_string": lambda args: CallEstimate(args[1].size.read()),
+    "ends_with_string": lambda args: CallEstimate(args[1].size.read()),
+    "in_list": lambda args: CallEstimate(args[1].size.max),
+    "matches_string": lambda args: CallEstimate(_pattern(args[0].size, args[1].size)),
     "contains_string": _contains,
     "add_string": _added,
     "add_bytes": _added,
-    "add_list": lambda args: Estimate(1, args[0].size + args[1].size),
+    "add_list": lambda args: CallEstimate(1, args[0].size + args[1].size),
     **{
         f"{name}_{kind}": _compared
         for name in ("less", "less_equals", "greater", "greater_equals")
@@ -225,7 +225,7 @@ _BY_OVERLOAD: dict[str, Estimator] = {
 }
 
 
-def estimate(function: str, overload: str, args: Sequence[Operand]) -> Estimate:
+def estimate(function: str, overload: str, args: Sequence[Operand]) -> CallEstimate:
     """Return the most that a call can cost, without its arguments.
 
     Args:
@@ -240,4 +240,4 @@ def estimate(function: str, overload: str, args: Sequence[Operand]) -> Estimate:
         factor = 2.1 if "string" in overload or "bytes" in overload else 2
         return _sorted(len(args) - 1, factor)(args)
     by_overload = _BY_OVERLOAD.get(overload)
-    return by_overload(args) if by_overload else Estimate(1)
+    return by_overload(args) if by_overload else CallEstimate(1)

@@ -107,12 +107,12 @@ class Environment:
     keywords_as_fields: bool = True
 
 
-STORED = Environment(functions(), TYPES)
+STORED_EXPRESSIONS = Environment(functions(), TYPES)
 """The environment of stored expressions."""
 
 
 @lru_cache(maxsize=32)
-def of_new(release: int) -> Environment:
+def new_expressions_environment(release: int) -> Environment:
     """Return the environment of expressions that are new in a release, such as 34."""
     previous = release - 1
     later = [library for since, library in _SINCE.items() if since > previous]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_MOST = 100
-_LONGEST_LINE = 16384
+_MAX_ISSUES = 100
+_MAX_LINE_LENGTH = 16384
 
 
 class CompileError(ValueError):
@@ -38,15 +38,15 @@ class Issues:
         """
         if not self.issues:
             return
-        lines = [self._formatted(*issue) for issue in sorted(self.issues[:_MOST], key=lambda issue: issue[:2])]
-        if len(self.issues) > _MOST:
-            lines.append(f"{len(self.issues) - _MOST} more errors were truncated")
+        lines = [self._formatted(*issue) for issue in sorted(self.issues[:_MAX_ISSUES], key=lambda issue: issue[:2])]
+        if len(self.issues) > _MAX_ISSUES:
+            lines.append(f"{len(self.issues) - _MAX_ISSUES} more errors were truncated")
         raise CompileError("\n".join(lines))
 
     def _formatted(self, line: int, column: int, message: str) -> str:
         head = f"ERROR: <input>:{line + 1}:{column + 1}: {message}"
         text = self.text.split("\n")[line].replace("\t", " ")
-        if len(text) > _LONGEST_LINE:
+        if len(text) > _MAX_LINE_LENGTH:
             return head
         dots = "".join("." if character.isascii() else "\uff0e" for character in text[:column])
         mark = "^" if text[column : column + 1].isascii() else "\uff3e"

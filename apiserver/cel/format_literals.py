@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from apiserver.cel.ast import Call, Expr, ListLiteral, Literal, MapLiteral
-from apiserver.cel.checker import Checked
+from apiserver.cel.checker import CheckedExpr
 from apiserver.cel.functions.formatting import CLAUSE, CLAUSES, STRING_WORDS
 from apiserver.cel.types import CelType
 
@@ -26,7 +26,7 @@ _FITTING = {
 }
 
 
-def format_issues(node: Expr, checked: Checked) -> Iterator[tuple[int, str]]:
+def format_issues(node: Expr, checked: CheckedExpr) -> Iterator[tuple[int, str]]:
     """Yield the errors of a call of format() with a literal text and arguments: node ids and messages."""
     if not isinstance(node, Call) or node.function != "format" or len(node.args) != 1:
         return
@@ -66,7 +66,7 @@ def _clause_error(point: str | None, digits: str | None, verb: str) -> str:
     return "" if verb == "s" or verb in CLAUSES else f'{prefix}: unrecognized formatting clause "{verb}"'
 
 
-def _misfit(verb: str, arg: Expr, checked: Checked) -> Expr | None:
+def _misfit(verb: str, arg: Expr, checked: CheckedExpr) -> Expr | None:
     """Return the part of an argument that the clause cannot print; None if it can print all."""
     kind = checked.types[arg.id].kind
     if verb != "s":

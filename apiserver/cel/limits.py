@@ -6,9 +6,9 @@ two strings of a megabyte has 10**12 characters and costs 200,000.
 
 from apiserver.cel.values import CostExceededError
 
-_LONGEST = 16 * 1024 * 1024
-_MOST = 1024 * 1024
-MOST_IN_RANGE = 1_000_000
+_MAX_LENGTH = 16 * 1024 * 1024
+_MAX_COUNT = 1024 * 1024
+MAX_RANGE = 1_000_000
 """The most numbers that lists.range may return; this limit is cel-go's."""
 
 
@@ -18,7 +18,7 @@ def check_length(length: int) -> None:
     Raises:
         CostExceededError: it is too long.
     """
-    if length > _LONGEST:
+    if length > _MAX_LENGTH:
         raise CostExceededError
 
 
@@ -28,5 +28,5 @@ def check_count(count: int) -> None:
     Raises:
         CostExceededError: there are too many.
     """
-    if count > _MOST:
+    if count > _MAX_COUNT:
         raise CostExceededError

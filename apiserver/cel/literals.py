@@ -8,7 +8,7 @@ from typing import Any
 
 from apiserver.api.golang.regexp import compile_regexp
 from apiserver.cel.ast import Call, Expr, ListLiteral, Literal, MapLiteral, parts
-from apiserver.cel.checker import Checked
+from apiserver.cel.checker import CheckedExpr
 from apiserver.cel.errors import Issues
 from apiserver.cel.format_literals import format_issues
 from apiserver.cel.functions.durations import of_seconds, parse_duration, strict_timestamp
@@ -47,7 +47,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 """Function → the check of a literal that is its first argument."""
 
 
-def check_literals(checked: Checked, *, all_kinds: bool = True) -> None:
+def check_literals(checked: CheckedExpr, *, all_kinds: bool = True) -> None:
     """Check the literals of an expression.
 
     Args:
@@ -78,7 +78,7 @@ def _all(node: Expr, *, formats: bool) -> Iterator[tuple[Expr, bool]]:
         yield from _all(part, formats=inside)
 
 
-def _check_mixed(nodes: _Nodes, checked: Checked, issues: Issues) -> None:
+def _check_mixed(nodes: _Nodes, checked: CheckedExpr, issues: Issues) -> None:
     """Check that the items of each list and map have one type; the arguments of format() need not."""
     for node, formats in nodes:
         if isinstance(node, ListLiteral) and not formats:
@@ -93,7 +93,7 @@ def _check_mixed(nodes: _Nodes, checked: Checked, issues: Issues) -> None:
             _check_same(values, issues, report_all=True)
 
 
-def _kind(checked: Checked, node: Expr, *, optional: bool) -> CelType:
+def _kind(checked: CheckedExpr, node: Expr, *, optional: bool) -> CelType:
     kind = checked.types[node.id]
     return unwrapped(kind) if optional else kind
 

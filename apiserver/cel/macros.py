@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from apiserver.cel.ast import Comprehension, Expr, Ident, Literal, MapLiteral, Select
-from apiserver.cel.ast_builder import Nodes
+from apiserver.cel.ast_builder import ExprFactory
 
 _RESULT = "@result"
 _RESERVED = (_RESULT, "__result__")
@@ -28,7 +28,7 @@ class MacroError(ValueError):
         self.node = node
 
 
-def expanded(nodes: Nodes, at: int, function: str, target: Expr | None, args: Sequence[Expr]) -> Expr | None:
+def expand(nodes: ExprFactory, at: int, function: str, target: Expr | None, args: Sequence[Expr]) -> Expr | None:
     """Return the expansion of a call; None if it is not a macro.
 
     Args:
@@ -44,20 +44,20 @@ def expanded(nodes: Nodes, at: int, function: str, target: Expr | None, args: Se
     if target is None:
         return _has(nodes, at, args[0]) if function == "has" and len(args) == 1 else None
     expand = _MACROS.get((function, len(args)))
-    return expand(_Making(nodes, at), target, args) if expand else None
+    return expand(_ExprHelper(nodes, at), target, args) if expand else None
 
 
-def _has(nodes: Nodes, at: int, field: Expr) -> Expr:
+def _has(nodes: ExprFactory, at: int, field: Expr) -> Expr:
     if not isinstance(field, Select):
         raise MacroError(field, "invalid argument to has() macro")
     return Select(nodes.number(at), field.operand, field.field, test=True)
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
+class _ExprHelper:
     """Builds the expansion of a macro; all its nodes have the macro's position."""
 
-    nodes: Nodes
+    nodes: ExprFactory
     at: int
 
     def literal(self, value: object) -> Expr:
@@ -120,7 +120,7 @@ class _Making:
         )
 
 
-_Expand = Callable[[_Making, Expr, Sequence[Expr]], Expr]
+_Expand = Callable[[_ExprHelper, Expr, Sequence[Expr]], Expr]
 
 
 def _names(args: Sequence[Expr], message: str) -> list[str]:
@@ -137,21 +137,21 @@ def _names(args: Sequence[Expr], message: str) -> list[str]:
     return names
 
 
-def _all(count: int, making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
+def _all(count: int, making: _ExprHelper, over: Expr, args: Sequence[Expr]) -> Expr:
     names = _names(args[:count], _NO_NAME)
     start = making.literal(value=True)
     condition = making.call("@not_strictly_false", making.result)
     return making.loop(over, names, start, making.call("_&&_", making.result, args[count]), condition=condition)
 
 
-def _exists(count: int, making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
+def _exists(count: int, making: _ExprHelper, over: Expr, args: Sequence[Expr]) -> Expr:
     names = _names(args[:count], _NO_NAME)
     start = making.literal(value=False)
     condition = making.call("@not_strictly_false", making.call("!_", making.result))
     return making.loop(over, names, start, making.call("_||_", making.result, args[count]), condition=condition)
 
 
-def _exists_one(count: int, making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
+def _exists_one(count: int, making: _ExprHelper, over: Expr, args: Sequence[Expr]) -> Expr:
     names = _names(args[:count], _NO_NAME)
     start = making.literal(0)
     more = making.call("_+_", making.result, making.literal(1))
@@ -159,7 +159,7 @@ def _exists_one(count: int, making: _Making, over: Expr, args: Sequence[Expr]) -
     return making.loop(over, names, start, step, result=making.call("_==_", making.result, making.literal(1)))
 
 
-def _to_list(count: int, message: str, making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
+def _to_list(count: int, message: str, making: _ExprHelper, over: Expr, args: Sequence[Expr]) -> Expr:
     """Return a list of the transformed items, filtered if there is a filter."""
     names = _names(args[:count], message)
     *filters, transform = args[count:]
@@ -167,31 +167,31 @@ def _to_list(count: int, message: str, making: _Making, over: Expr, args: Sequen
     return making.loop(over, names, making.list(), _filtered(making, filters, step))
 
 
-def _filter(making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
+def _filter(making: _ExprHelper, over: Expr, args: Sequence[Expr]) -> Expr:
     names = _names(args[:1], _NO_IDENTIFIER)
     step = making.call("_+_", making.result, making.list(args[0]))
     return making.loop(over, names, making.list(), _filtered(making, args[1:], step))
 
 
-def _to_map(making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
+def _to_map(making: _ExprHelper, over: Expr, args: Sequence[Expr]) -> Expr:
     names = _names(args[:2], _NO_NAME)
     *filters, transform = args[2:]
     step = making.call("cel.@mapInsert", making.result, making.ident(names[0]), transform)
     return making.loop(over, names, making.map(), _filtered(making, filters, step))
 
 
-def _to_entries(making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
+def _to_entries(making: _ExprHelper, over: Expr, args: Sequence[Expr]) -> Expr:
     names = _names(args[:2], _NO_NAME)
     *filters, transform = args[2:]
     step = making.call("cel.@mapInsert", making.result, transform)
     return making.loop(over, names, making.map(), _filtered(making, filters, step))
 
 
-def _filtered(making: _Making, filters: Sequence[Expr], step: Expr) -> Expr:
+def _filtered(making: _ExprHelper, filters: Sequence[Expr], step: Expr) -> Expr:
     return making.call("_?_:_", filters[0], step, making.result) if filters else step
 
 
-def _optional(function: str, making: _Making, target: Expr, args: Sequence[Expr]) -> Expr:
+def _optional(function: str, making: _ExprHelper, target: Expr, args: Sequence[Expr]) -> Expr:
     """Return the transformed value of an optional, if it has one."""
     name, transform = args
     if not isinstance(name, Ident):
@@ -203,7 +203,7 @@ def _optional(function: str, making: _Making, target: Expr, args: Sequence[Expr]
     return making.call("_?_:_", has_value, present, making.call("optional.none"))
 
 
-def _sort_by(making: _Making, target: Expr, args: Sequence[Expr]) -> Expr:
+def _sort_by(making: _ExprHelper, target: Expr, args: Sequence[Expr]) -> Expr:
     if isinstance(target, Literal | MapLiteral):
         what = "a list, identifier, comprehension, call or select expression"
         raise MacroError(target, f"sortBy can only be applied to {what}")

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from math import isinf
 from typing import Any, TypeVar
 
-from apiserver.cel.ast import Entry, Expr, ListLiteral, MapLiteral, Message, Parsed, Select
-from apiserver.cel.ast_builder import Nodes
+from apiserver.cel.ast import Expr, ListLiteral, MapLiteral, MessageLiteral, ParsedExpr, Select, StructEntry
+from apiserver.cel.ast_builder import ExprFactory
 from apiserver.cel.environments import Environment
 from apiserver.cel.errors import Issues
 from apiserver.cel.lexer import NotAnExpressionError, Token, tokens, unquoted, unquoted_bytes
-from apiserver.cel.macros import MacroError, expanded
+from apiserver.cel.macros import MacroError, expand
 from apiserver.cel.values import Uint, is_int64, is_uint64
 
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
-_DEEPEST = 250
-_MOST_DIGITS = 30
+_MAX_DEPTH = 250
+_MAX_DIGITS = 30
 """More digits than any number in range has."""
 
 _LEVELS = {  # operator → precedence
@@ -41,7 +41,7 @@ class TooDeepError(ValueError):
     """The expression is nested too deeply; the message is upstream's."""
 
 
-def read(text: str, environment: Environment) -> Parsed:
+def parse_expression(text: str, environment: Environment) -> ParsedExpr:
     """Return the parsed expression.
 
     Raises:
@@ -49,17 +49,17 @@ def read(text: str, environment: Environment) -> Parsed:
         TooDeepError: it is nested too deeply.
         CompileError: it follows the grammar, but has invalid names, numbers or macros.
     """
-    reader = _Reader(text, environment)
+    reader = _Parser(text, environment)
     root = reader.read()
     reader.issues.raise_any()
-    return Parsed(text, root, reader.nodes.positions)
+    return ParsedExpr(text, root, reader.nodes.positions)
 
 
-class _Reader:
+class _Parser:
     """Parses one expression, each method one rule of the grammar."""
 
     def __init__(self, text: str, environment: Environment) -> None:
-        self.nodes = Nodes()
+        self.nodes = ExprFactory()
         self._environment = environment
         self.issues = Issues(text, self.nodes.positions)
         self._tokens = list(tokens(text))
@@ -93,8 +93,8 @@ class _Reader:
         depth = 1
         for token in self._tokens:
             depth += (token.kind in _OPENING) - (token.kind in _CLOSING)
-            if depth > _DEEPEST:
-                raise TooDeepError(f"expression recursion limit exceeded: {_DEEPEST}")
+            if depth > _MAX_DEPTH:
+                raise TooDeepError(f"expression recursion limit exceeded: {_MAX_DEPTH}")
 
     @property
     def _next(self) -> Token:
@@ -118,8 +118,8 @@ class _Reader:
 
     def _expr(self) -> Expr:
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise TooDeepError(f"expression recursion limit exceeded: {_DEEPEST}")
+        if self._depth > _MAX_DEPTH:
+            raise TooDeepError(f"expression recursion limit exceeded: {_MAX_DEPTH}")
         node = self._binary(0)
         question = self._accept("?")
         if question:
@@ -133,7 +133,7 @@ class _Reader:
     def _measured(self, node: Expr, deeper: int, *inner: Expr) -> Expr:
         """Return a node after checking its height: that of its highest inner node plus `deeper`."""
         height = deeper + max((self._heights.get(part.id, 0) for part in inner), default=0)
-        if height > _DEEPEST:
+        if height > _MAX_DEPTH:
             raise TooDeepError("max recursion depth exceeded")
         self._heights[node.id] = height
         return node
@@ -225,7 +225,7 @@ class _Reader:
         inner = args if target is None else [target, *args]
         try:
             is_known = (function, len(args)) not in self._environment.unknown_macros
-            node = expanded(self.nodes, at, function, target, args) if is_known else None
+            node = expand(self.nodes, at, function, target, args) if is_known else None
         except MacroError as error:
             node = self._add_issue(self.nodes.positions[error.node.id], str(error))
         return self._measured(node or self.nodes.call(at, function, *args, target=target), target is not None, *inner)
@@ -310,22 +310,22 @@ class _Reader:
             self._add_issue(mark.at, "unsupported syntax '?'")
         return mark is not None
 
-    def _map_entry(self) -> Entry:
+    def _map_entry(self) -> StructEntry:
         optional = self._is_optional()
         key = self._expr()
         colon = self._expect(":")
-        return Entry(self.nodes.number(colon.at), key, self._expr(), optional)
+        return StructEntry(self.nodes.number(colon.at), key, self._expr(), optional)
 
     def _message(self, name: str) -> Expr:
         number = self.nodes.number(self._advance().at)
         entries = tuple(self._list("}", self._field, loose=True))
-        return self._measured(Message(number, name, entries), 0, *_inner(entries))
+        return self._measured(MessageLiteral(number, name, entries), 0, *_inner(entries))
 
-    def _field(self) -> Entry:
+    def _field(self) -> StructEntry:
         optional = self._is_optional()
         name = self._accept("quoted") or self._expect("name")
         colon = self._expect(":")
-        return Entry(self.nodes.number(colon.at), name.text.strip("`"), self._expr(), optional)
+        return StructEntry(self.nodes.number(colon.at), name.text.strip("`"), self._expr(), optional)
 
     def _add_issue(self, at: int, message: str) -> Expr:
         """Note an error that leaves the grammar intact, and return a node in place of the erroneous one."""
@@ -334,7 +334,7 @@ class _Reader:
         return node
 
 
-def _inner(entries: tuple[Entry, ...]) -> list[Expr]:
+def _inner(entries: tuple[StructEntry, ...]) -> list[Expr]:
     return [node for entry in entries for node in (entry.key, entry.value) if not isinstance(node, str)]
 
 
@@ -356,7 +356,7 @@ def _uint(token: Token, _sign: str) -> Uint:
 def _whole(text: str) -> int:
     """Return a number; one with too many digits is shortened, but stays out of range."""
     base = 16 if text.startswith("0x") else 10
-    return int(text.removeprefix("0x").lstrip("0")[:_MOST_DIGITS] or "0", base)
+    return int(text.removeprefix("0x").lstrip("0")[:_MAX_DIGITS] or "0", base)
 
 
 def _float(token: Token, sign: str) -> float:

@@ -10,12 +10,12 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from apiserver.cel.ast import Parsed
+from apiserver.cel.ast import ParsedExpr
 from apiserver.cel.ast_builder import TooManyError
-from apiserver.cel.environments import STORED, Environment
+from apiserver.cel.environments import STORED_EXPRESSIONS, Environment
 from apiserver.cel.errors import CompileError
 from apiserver.cel.lexer import NotAnExpressionError
-from apiserver.cel.parser import TooDeepError, read
+from apiserver.cel.parser import TooDeepError, parse_expression
 
 if TYPE_CHECKING:
     from cel_expr_python import cel
@@ -32,7 +32,7 @@ _REWORDED = (  # messages of the library that differ from upstream's, and upstre
 )
 
 
-def parse(text: str, environment: Environment = STORED) -> Parsed:
+def parse(text: str, environment: Environment = STORED_EXPRESSIONS) -> ParsedExpr:
     """Parse the text of an expression.
 
     Args:
@@ -44,19 +44,19 @@ def parse(text: str, environment: Environment = STORED) -> Parsed:
     """
     if len(text) > _LONGEST:
         raise _error_without_position(f"expression code point size exceeds limit: size: {len(text)}, limit {_LONGEST}")
-    if environment is not STORED or len(text) > _LONGEST_KEPT:
+    if environment is not STORED_EXPRESSIONS or len(text) > _LONGEST_KEPT:
         return _parsed(text, environment)
-    return _kept(text)
+    return _parse_cached(text)
 
 
 @lru_cache(maxsize=1024)  # a rule is parsed when its definition is created, and again for each version that has it
-def _kept(text: str) -> Parsed:
-    return _parsed(text, STORED)
+def _parse_cached(text: str) -> ParsedExpr:
+    return _parsed(text, STORED_EXPRESSIONS)
 
 
-def _parsed(text: str, environment: Environment) -> Parsed:
+def _parsed(text: str, environment: Environment) -> ParsedExpr:
     try:
-        return read(text, environment)
+        return parse_expression(text, environment)
     except NotAnExpressionError:
         raise CompileError(_syntax_error(text)) from None
     except (TooDeepError, TooManyError) as error:

@@ -12,9 +12,9 @@ from math import ceil
 from typing import Any
 
 from apiserver.api.golang.regexp import compile_regexp
-from apiserver.cel.limits import MOST_IN_RANGE
+from apiserver.cel.limits import MAX_RANGE
 from apiserver.cel.signatures import Overload
-from apiserver.cel.values import Entries, Items, Optional, is_list, items_of, size, weight
+from apiserver.cel.values import Lister, Mapper, Optional, is_list, items_of, size, weight
 
 _STRING = 0.1
 _PATTERN = 0.25
@@ -65,16 +65,16 @@ def _visiting(parts: int) -> int:
 
 
 def _has_parts(value: Any) -> bool:
-    return is_list(value) or isinstance(value, Entries | Optional)
+    return is_list(value) or isinstance(value, Mapper | Optional)
 
 
 def _effort(value: Any) -> int:
-    return value.effort if isinstance(value, Items) else 1
+    return value.effort if isinstance(value, Lister) else 1
 
 
 def _handling(*values: Any) -> int:
     """Return the cost of copying or reading values once."""
-    length = sum(len(value) for value in values if type(value) in (str, bytes, list) or isinstance(value, Items))
+    length = sum(len(value) for value in values if type(value) in (str, bytes, list) or isinstance(value, Lister))
     return max(1, length // 32 if length > _LARGE else 0)
 
 
@@ -105,7 +105,7 @@ def _traversal(value: Any) -> int:
         return int(len(value) * _STRING)
     if is_list(value):
         return sum(map(_traversal, items_of(value)))
-    if isinstance(value, Entries):
+    if isinstance(value, Mapper):
         return sum(_traversal(key) + _traversal(value.find(key)) for key in value.key_list())
     return 1
 
@@ -209,7 +209,7 @@ COSTS: dict[str, Cost] = {
     "list_sets_intersects_list": _sets(1),
     "list_sets_equivalent_list": _sets(2),
     "list_slice": lambda _values, start, end: max(0, end - start) + 1 + _MAKE_LIST,
-    "lists_range": lambda count: (count if 0 <= count <= MOST_IN_RANGE else 1) + 1 + _MAKE_LIST,
+    "lists_range": lambda count: (count if 0 <= count <= MAX_RANGE else 1) + 1 + _MAKE_LIST,
     "list_reverse": lambda values: size(values) + 1 + _MAKE_LIST,
     "list_flatten": _flatten,
     "list_flatten_int": _flatten,

@@ -8,7 +8,7 @@ from apiserver.cel.types import DYN, CelType
 Bindings = dict[str, CelType]
 """Parameter → the type found for it."""
 
-_MOST = 2000
+_MAX_SIZE = 2000
 """The most parts of a type. Upstream has no such limit, and {x: x} has twice as many parts as x."""
 
 _NULLABLE = frozenset(("opaque", "struct", "timestamp", "duration", "null_type"))
@@ -22,14 +22,14 @@ class Unifier:
         self.bindings: Bindings = {}
         self._changes: list[tuple[str, CelType | None]] = []
 
-    def fits(self, left: CelType, right: CelType) -> bool:
+    def is_assignable(self, left: CelType, right: CelType) -> bool:
         """Return True if one type can be assigned to the other; only then the parameters found are kept."""
-        return self.all_fit((left,), (right,))
+        return self.are_assignable((left,), (right,))
 
-    def all_fit(self, left: tuple[CelType, ...], right: tuple[CelType, ...]) -> bool:
+    def are_assignable(self, left: tuple[CelType, ...], right: tuple[CelType, ...]) -> bool:
         """Return True if all types can be assigned to the others, pair by pair."""
         changes_before = len(self._changes)
-        if self._lists_fit(left, right):
+        if self._are_lists_assignable(left, right):
             return True
         while len(self._changes) > changes_before:
             name, previous = self._changes.pop()
@@ -58,29 +58,35 @@ class Unifier:
         while pending:
             current = pending.pop()
             count += 1
-            if count > _MOST:
-                raise CompileError(f"ERROR: <input>:-1:0: type has more than {_MOST} parts")
+            if count > _MAX_SIZE:
+                raise CompileError(f"ERROR: <input>:-1:0: type has more than {_MAX_SIZE} parts")
             bound = self.bindings.get(current.name) if current.kind == "param" else None
             pending += current.params if bound is None else (bound,)
 
-    def _lists_fit(self, left: tuple[CelType, ...], right: tuple[CelType, ...]) -> bool:
-        return len(left) == len(right) and all(self._fits(a, b) for a, b in zip(left, right, strict=True))
+    def _are_lists_assignable(self, left: tuple[CelType, ...], right: tuple[CelType, ...]) -> bool:
+        return len(left) == len(right) and all(self._is_assignable(a, b) for a, b in zip(left, right, strict=True))
 
-    def _fits(self, left: CelType, right: CelType) -> bool:
+    def _is_assignable(self, left: CelType, right: CelType) -> bool:
         if right.kind == "param":
             is_bound = right.name in self.bindings
-            return self._may_be(right, left) or (not is_bound and left.kind == "param" and self._may_be(left, right))
+            return self._can_bind(right, left) or (
+                not is_bound and left.kind == "param" and self._can_bind(left, right)
+            )
         if left.kind == "param":
-            return self._may_be(left, right)
+            return self._can_bind(left, right)
         if left.kind in ("dyn", "error") or right.kind in ("dyn", "error"):
             return True
         if left.kind == "null_type" or right.kind == "null_type":
             return (right if left.kind == "null_type" else left).kind in _NULLABLE
         if left.kind == "type":
             return right.kind == "type"
-        return left.kind == right.kind and left.name == right.name and self._lists_fit(left.params, right.params)
+        return (
+            left.kind == right.kind
+            and left.name == right.name
+            and self._are_lists_assignable(left.params, right.params)
+        )
 
-    def _may_be(self, parameter: CelType, kind: CelType) -> bool:
+    def _can_bind(self, parameter: CelType, kind: CelType) -> bool:
         """Return True if the parameter can be the type; the more general of the known types is kept."""
         if kind == parameter:
             return True
@@ -92,7 +98,7 @@ class Unifier:
             return False
         if kind == bound:
             return True
-        if not self._fits(kind, bound):
+        if not self._is_assignable(kind, bound):
             return False
         general = kind if is_more_general(kind, bound) else bound
         if not self._occurs(parameter, general):

@@ -1,6 +1,6 @@
 """Values at run time: equality, order and size of the values that expressions compute with.
 
-null, bool, int, double, string and bytes are Python's own. A list is a Python list or `Items`, a map is `Entries`.
+null, bool, int, double, string and bytes are Python's own. A list is a Python list or `ListType`, a map is `Mapper`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Optional:
 NONE = Optional()
 
 
-class Entries:
+class Mapper:
     """A map. Maps that read their values from stored data, or that define equality differently, are subclasses."""
 
     __slots__ = ()
@@ -115,7 +115,7 @@ class Entries:
 
     def equals(self, other: Any) -> bool:
         """Return True if a value is equal to this map."""
-        if not isinstance(other, Entries) or len(self) != len(other):
+        if not isinstance(other, Mapper) or len(self) != len(other):
             return False
         for key in self.key_list():
             other_value = other.find(key)
@@ -124,7 +124,7 @@ class Entries:
         return True
 
 
-class Items:
+class Lister:
     """A list that is not a Python list: its items are converted when they are first used.
 
     Attributes:
@@ -159,7 +159,7 @@ class Items:
         raise NotImplementedError
 
 
-class MapValue(Entries):
+class MapValue(Mapper):
     """A map created in an expression. Keys are compared as CEL does: 1, 1u and 1.0 are one key, true is another."""
 
     __slots__ = ("_entries", "_keys")
@@ -190,7 +190,7 @@ class MapValue(Entries):
             EvaluationError: the map has that key.
         """
         if _key(key) in self._entries:
-            raise EvaluationError(f"insert failed: key {shown(key)} already exists")
+            raise EvaluationError(f"insert failed: key {format_value(key)} already exists")
         self._entries[_key(key)] = key, value
         self._keys = None
 
@@ -207,14 +207,14 @@ def _key(key: Any) -> Any:
 
 def is_list(value: Any) -> bool:
     """Return True if a value is a list."""
-    return type(value) is list or isinstance(value, Items)
+    return type(value) is list or isinstance(value, Lister)
 
 
 def items_of(value: Any) -> list[Any]:
     """Return the items of a list."""
     if type(value) is list:
         return value
-    if isinstance(value, Items):
+    if isinstance(value, Lister):
         return value.items()
     raise no_such_overload()
 
@@ -232,7 +232,7 @@ def equals(left: Any, right: Any) -> bool:
         return bool(left == right) if kind is not float and other is not float else float(left) == float(right)
     if is_list(left):
         return _lists_equal(left, right)
-    if isinstance(left, Entries):
+    if isinstance(left, Mapper):
         return left.equals(right)
     if kind is Optional:
         return _optionals_equal(left, right)
@@ -252,19 +252,19 @@ def _lists_equal(left: Any, right: Any) -> bool:
             return False
         raise no_such_overload()
     others = items_of(right)
-    return left.equals(others) if isinstance(left, Items) else all_equal(left, others)
+    return left.equals(others) if isinstance(left, Lister) else all_equal(left, others)
 
 
 def all_equal(items: list[Any], others: list[Any]) -> bool:
     """Return True if lists have equal items in the same order; long lists of one type are compared by Python."""
     if len(items) != len(others):
         return False
-    if len(items) > _FEW and (kind := one_type(items)) in _EXACT and kind is one_type(others):
+    if len(items) > _FEW and (kind := common_type(items)) in _EXACT and kind is common_type(others):
         return items == others
     return all(map(equals, items, others))
 
 
-def one_type(items: list[Any]) -> type | None:
+def common_type(items: list[Any]) -> type | None:
     """Return the type that all items have; None if they have several or there are none."""
     kinds = set(map(type, items))
     return kinds.pop() if len(kinds) == 1 else None
@@ -324,7 +324,7 @@ def weight(value: Any) -> int:
         return 1 + sum(map(weight, value))
     if kind is Optional:
         return 1 if value.value is MISSING else weight(value.value)
-    return value.weight() if isinstance(value, Items | Entries) else 1
+    return value.weight() if isinstance(value, Lister | Mapper) else 1
 
 
 def type_name(value: Any) -> str:
@@ -336,7 +336,7 @@ def type_name(value: Any) -> str:
         return name
     if is_list(value):
         return "list"
-    return "map" if isinstance(value, Entries) else str(value.type_name)
+    return "map" if isinstance(value, Mapper) else str(value.type_name)
 
 
 _TYPE_NAMES = {
@@ -353,7 +353,7 @@ _TYPE_NAMES = {
 }
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as errors show it (Go's %v)."""
     if type(value) is bool:
         return "true" if value else "false"

@@ -15,13 +15,13 @@ import orjson
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.resources import Resource
-from apiserver.apiextensions.crds.approval import conform
-from apiserver.apiextensions.crds.names import accept_names, establish, rivals
+from apiserver.apiextensions.crds.approval import update_approval_condition
+from apiserver.apiextensions.crds.names import accept_names, definitions_lacking_names, establish
 from apiserver.apiextensions.crds.resources import discovery_verbs, is_served, served_resources
-from apiserver.apiextensions.crds.structural_schemas import judge_structure, verdict_on
-from apiserver.apiextensions.crds.termination import terminates, waits
+from apiserver.apiextensions.crds.structural_schemas import structural_condition, update_structural_condition
+from apiserver.apiextensions.crds.termination import awaits_finalizer, is_terminating
 from apiserver.controllers.crd_finalizer import CRDFinalizer
-from apiserver.controllers.retries import Retries
+from apiserver.controllers.retries import BackoffQueue
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
 from apiserver.registry.custom_resources import BuiltinTypes, CustomKind, CustomVersions
@@ -49,11 +49,11 @@ class CRDController:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._types = BuiltinTypes(registry.schema, registry.field_schema)
-        self._known: dict[str, Obj] = {}
+        self._definitions: dict[str, Obj] = {}
         self._served: dict[str, list[CustomKind]] = {}
-        self._verdicts: dict[str, tuple[tuple[str, int], Obj | None]] = {}
+        self._structural_conditions: dict[str, tuple[tuple[str, int], Obj | None]] = {}
         self._finalizer = CRDFinalizer(registry, self._resource)
-        self._retries = Retries(lambda: asyncio.get_running_loop().time())
+        self._retries = BackoffQueue(lambda: asyncio.get_running_loop().time())
 
     @property
     def _resource(self) -> Resource:
@@ -66,8 +66,8 @@ class CRDController:
         for kv in self._registry.storage.store.range(PREFIX).items:
             name = _name(kv)
             with self._retried_on_error(name):
-                self._known[name] = self._decoded(kv)
-                self._serve(self._known[name])
+                self._definitions[name] = self._decoded(kv)
+                self._serve(self._definitions[name])
 
     async def run(self) -> None:
         """Reconcile definitions until cancelled or the store is closed."""
@@ -78,28 +78,28 @@ class CRDController:
 
     async def _follow(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
         names = {_name(kv) for kv in items}
-        for name in self._known.keys() - names:
-            await self._forget(name)
+        for name in self._definitions.keys() - names:
+            await self._stop_serving(name)
         for kv in items:
             await self._reconcile(kv)
         while True:
-            for event in await next_within(watcher, self._retries.wait()):
-                await self._handle(event)
+            for event in await next_within(watcher, self._retries.seconds_to_next()):
+                await self._handle_event(event)
                 await asyncio.sleep(0)  # let requests in between, however many events there are
-            for name in self._retries.due():
+            for name in self._retries.due_names():
                 await self._retry(name)
 
-    async def _handle(self, event: Event) -> None:
+    async def _handle_event(self, event: Event) -> None:
         if event.kv is not None:
             await self._reconcile(event.kv)
         elif self._revision(name := event.key.removeprefix(PREFIX)) < event.revision:
-            await self._forget(name)
+            await self._stop_serving(name)
 
     async def _retry(self, name: str) -> None:
         """Retry a definition that failed, in its present state; if it is gone, an event says so."""
         kv = self._registry.storage.store.get(f"{PREFIX}{name}")
         if kv is None:
-            self._retries.settled(name)
+            self._retries.forget(name)
         elif self._revision(name) > kv.mod_revision:
             await self._update(name)
         else:
@@ -110,7 +110,7 @@ class CRDController:
 
     def _revision(self, name: str) -> int:
         """Return the newest known revision of a definition, 0 if unknown; events lag behind own writes."""
-        return int(self._known[name]["metadata"]["resourceVersion"]) if name in self._known else 0
+        return int(self._definitions[name]["metadata"]["resourceVersion"]) if name in self._definitions else 0
 
     async def _reconcile(self, kv: KeyValue) -> None:
         """Reconcile a definition from its stored state, unless a newer one is known."""
@@ -118,34 +118,34 @@ class CRDController:
         if self._revision(name) > kv.mod_revision:
             return
         with self._retried_on_error(name):
-            definition = self._known[name] = self._decoded(kv)
+            definition = self._definitions[name] = self._decoded(kv)
             await self._update(name)
-            if waits(definition):
-                self._finalizer.begin(definition)
+            if awaits_finalizer(definition):
+                self._finalizer.start(definition)
 
-    async def _forget(self, name: str) -> None:
+    async def _stop_serving(self, name: str) -> None:
         """Stop serving a deleted definition, and let others have its names."""
-        self._known.pop(name, None)
-        self._verdicts.pop(name, None)
-        self._retries.settled(name)
+        self._definitions.pop(name, None)
+        self._structural_conditions.pop(name, None)
+        self._retries.forget(name)
         with self._retried_on_error(name):
-            self._replace(name, [])
-            await self._update_rivals(name)
+            self._replace_kinds(name, [])
+            await self._update_definitions_lacking_names(name)
 
     async def _update(self, name: str) -> None:
         """Update the names and conditions of a definition, and serve its kind."""
-        before = self._known[name]
+        before = self._definitions[name]
         with self._retried_on_error(name):
             try:
-                await self._write(name)
+                await self._update_status(name)
             finally:
-                self._serve(self._known[name])
-            self._retries.settled(name)
-        if _accepted(before) != _accepted(self._known[name]):
-            await self._update_rivals(name)
+                self._serve(self._definitions[name])
+            self._retries.forget(name)
+        if _accepted(before) != _accepted(self._definitions[name]):
+            await self._update_definitions_lacking_names(name)
 
-    async def _update_rivals(self, name: str) -> None:
-        for other in rivals(name, self._known.values()):
+    async def _update_definitions_lacking_names(self, name: str) -> None:
+        for other in definitions_lacking_names(name, self._definitions.values()):
             await self._update(other)
 
     @contextmanager
@@ -155,31 +155,31 @@ class CRDController:
             yield
         except ApiError as error:
             if error.code == 404:  # gone meanwhile: an event will say so
-                self._retries.settled(name)
+                self._retries.forget(name)
                 return
             log.warning("the definition %s cannot be judged yet: %s", name, error)
-            self._retries.failed(name)
+            self._retries.add_rate_limited(name)
         except Exception:
             log.exception("the definition %s cannot be judged yet", name)
-            self._retries.failed(name)
+            self._retries.add_rate_limited(name)
 
-    async def _write(self, name: str) -> None:
+    async def _update_status(self, name: str) -> None:
         """Store the computed status of a definition, if it differs; the kind is served before clients can read that."""
-        updated = self._updated(self._known[name])
+        updated = self._updated(self._definitions[name])
         if updated is None:
             return
         self._serve(updated)
         target = Target(self._resource, "", name, "status")
         written = await modify(self._registry, target, lambda old: self._updated(old) or _copied(old), OPTIONS)
-        self._known[name] = self._decoded(written.kv)
+        self._definitions[name] = self._decoded(written.kv)
 
     def _updated(self, definition: Obj) -> Obj | None:
         """Return the definition with updated names and conditions, None if they are up to date."""
         now = self._registry.timestamps.now()
         steps: Iterable[Callable[[Obj], Obj | None]] = (
-            lambda obj: accept_names(obj, self._known.values(), now),
-            lambda obj: conform(obj, now),
-            lambda obj: judge_structure(obj, now, self._verdict),
+            lambda obj: accept_names(obj, self._definitions.values(), now),
+            lambda obj: update_approval_condition(obj, now),
+            lambda obj: update_structural_condition(obj, now, self._structural_condition),
             lambda obj: establish(obj, now),
         )
         current = definition
@@ -187,13 +187,13 @@ class CRDController:
             current = step(current) or current
         return None if current is definition else _copied(current)
 
-    def _verdict(self, definition: Obj) -> Obj | None:
+    def _structural_condition(self, definition: Obj) -> Obj | None:
         """Return the verdict on the structure of a definition's schemas, computed once per generation."""
         name, meta = name_of(definition), definition["metadata"]
         state = (meta["uid"], meta.get("generation") or 0)
-        known = self._verdicts.get(name)
+        known = self._structural_conditions.get(name)
         if known is None or known[0] != state:
-            known = self._verdicts[name] = (state, verdict_on(definition))
+            known = self._structural_conditions[name] = (state, structural_condition(definition))
         return known[1]
 
     # -- rows
@@ -207,17 +207,17 @@ class CRDController:
         known = next((kind.versions for kind in before.values()), None)
         if known is not None and known.decodes_like(versions):
             versions = known
-        kinds = [self._kind(row, versions, before.get(row.version)) for row in rows]
+        kinds = [self._custom_kind(row, versions, before.get(row.version)) for row in rows]
         verbs = discovery_verbs(definition)
         verbs_changed = any(kind.verbs != verbs for kind in kinds)
         for kind in kinds:
-            kind.terminates, kind.verbs = terminates(definition), verbs
-        if not self._replace(name, kinds) and verbs_changed:
+            kind.terminates, kind.verbs = is_terminating(definition), verbs
+        if not self._replace_kinds(name, kinds) and verbs_changed:
             self._registry.customs.notify()
         if kinds and versions is not known and kinds[0].resource.kept_fields:
             self._reselect(kinds[0])
 
-    def _kind(self, row: Resource, versions: CustomVersions, known: CustomKind | None) -> CustomKind:
+    def _custom_kind(self, row: Resource, versions: CustomVersions, known: CustomKind | None) -> CustomKind:
         if known is not None and known.versions is versions and known.resource == row:
             return known
         return CustomKind(row, versions)
@@ -231,7 +231,7 @@ class CRDController:
             kind.prune_stored(obj)
             kv.index_attrs.fields.update(selectable_fields(kind.resource, obj))
 
-    def _replace(self, name: str, kinds: list[CustomKind]) -> bool:
+    def _replace_kinds(self, name: str, kinds: list[CustomKind]) -> bool:
         """Replace the served kinds of a definition; return whether they differ."""
         before = self._served.get(name, [])
         if all(old is new for old, new in zip(before, kinds, strict=False)) and len(before) == len(kinds):

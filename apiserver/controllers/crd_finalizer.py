@@ -23,7 +23,7 @@ from apiserver.registry.storage import prefix_of
 log = logging.getLogger("apiserver")
 
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver")
-FIRST_LOOK = 0.05
+FIRST_CHECK = 0.05
 """Seconds until the first check whether the objects are gone; the interval doubles (upstream: 5 s from the start)."""
 
 
@@ -47,7 +47,7 @@ class CRDFinalizer:
         self._resource = resource
         self._tasks: dict[_DefinitionID, asyncio.Task[None]] = {}
 
-    def begin(self, definition: Obj) -> None:
+    def start(self, definition: Obj) -> None:
         """Start deleting the objects of a definition, unless that is under way."""
         meta = definition["metadata"]
         definition_id = _DefinitionID(meta["name"], meta["uid"])
@@ -74,31 +74,33 @@ class CRDFinalizer:
                 log.warning("the definition %s cannot be emptied yet: %s", definition_id.name, error)
             except Exception:
                 log.exception("the definition %s cannot be emptied yet", definition_id.name)
-            await asyncio.sleep(termination.LOOK_AGAIN)
+            await asyncio.sleep(termination.CHECK_INTERVAL)
 
     async def _try_finalize(self, definition_id: _DefinitionID) -> bool:
         """Delete the objects; return whether the definition's finalizer was removed."""
-        definition = await self._change_status(definition_id, termination.begun)
-        if termination.is_emptied(definition):
+        definition = await self._change_status(definition_id, termination.with_deletion_in_progress)
+        if termination.must_delete_instances(definition):
             row = storage_resource(definition)
             errors = await delete_all(self._registry, row, "", background(SYSTEM)) if row else []
             if errors:
-                await self._change_status(definition_id, lambda old, now: termination.undeleted(old, errors, now))
+                await self._change_status(
+                    definition_id, lambda old, now: termination.with_deletion_failed(old, errors, now)
+                )
                 return False
             if row and not await self._is_empty(row):
-                await self._change_status(definition_id, termination.unconfirmed)
+                await self._change_status(definition_id, termination.with_deletion_unconfirmed)
                 return False
-        await self._change_status(definition_id, termination.released)
+        await self._change_status(definition_id, termination.without_finalizer)
         return True
 
     async def _is_empty(self, row: Resource) -> bool:
         """Wait for the objects to be gone; return False if that takes longer than LONGEST_WAIT."""
-        store, prefix, wait, waited = self._registry.storage.store, prefix_of(row, ""), FIRST_LOOK, 0.0
+        store, prefix, wait, waited = self._registry.storage.store, prefix_of(row, ""), FIRST_CHECK, 0.0
         while store.count(prefix):
-            if waited >= termination.LONGEST_WAIT:
+            if waited >= termination.CHECK_TIMEOUT:
                 return False
             await asyncio.sleep(wait)
-            waited, wait = waited + wait, min(wait * 2, termination.LOOK_AGAIN)
+            waited, wait = waited + wait, min(wait * 2, termination.CHECK_INTERVAL)
         return True
 
     async def _change_status(self, definition_id: _DefinitionID, change: Callable[[Obj, str], Obj]) -> Obj:
@@ -106,7 +108,7 @@ class CRDFinalizer:
         now, resource = self._registry.timestamps.now(), self._resource
 
         def apply(old: Obj) -> Obj:
-            if old["metadata"]["uid"] != definition_id.uid or not termination.waits(old):
+            if old["metadata"]["uid"] != definition_id.uid or not termination.awaits_finalizer(old):
                 raise not_found(resource.group, resource.plural, definition_id.name)
             new = change(old, now)
             return new | {"metadata": dict(new["metadata"])}

@@ -16,14 +16,14 @@ from apiserver.registry.store_watch import follow
 from etcd.store import Conflict, KeyValue, Watcher
 
 PREFIX = "/registry/events/"
-LONGEST_PAUSE = 30.0
+MAX_PAUSE = 30.0
 """Seconds between two sweeps; an Event may live that much longer."""
 AT_ONCE = 256
 """The number of Events deleted at a time, so that the store commits them together."""
 _TIMES = ("lastTimestamp", "eventTime", "firstTimestamp")
 
 
-class Written(NamedTuple):
+class EventExpiry(NamedTuple):
     """One write of an Event; only its last one counts."""
 
     seconds: float
@@ -50,26 +50,26 @@ class EventSweeper:
         await follow(self._store, PREFIX, self._sweep)
 
     async def _sweep(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
-        known = deque(sorted(Written(_seconds(kv), kv.key, kv.mod_revision) for kv in items))
+        known = deque(sorted(EventExpiry(_seconds(kv), kv.key, kv.mod_revision) for kv in items))
         while True:
             now = self._clock.now()
             while events := watcher.next_nowait():
-                known.extend(Written(now, event.key, event.revision) for event in events if event.kv)
+                known.extend(EventExpiry(now, event.key, event.revision) for event in events if event.kv)
             while old := list(_older(known, now - self._ttl)):
                 await self._delete(old)
-            await asyncio.sleep(min(LONGEST_PAUSE, self._ttl / 2))
+            await asyncio.sleep(min(MAX_PAUSE, self._ttl / 2))
 
-    async def _delete(self, old: list[Written]) -> None:
+    async def _delete(self, old: list[EventExpiry]) -> None:
         async with asyncio.TaskGroup() as group:
             for written in old:
                 group.create_task(self._delete_one(written))
 
-    async def _delete_one(self, written: Written) -> None:
+    async def _delete_one(self, written: EventExpiry) -> None:
         with suppress(Conflict):  # written again, or gone
             await self._store.delete(written.key, expect=written.revision)
 
 
-def _older(known: deque[Written], seconds: float) -> Iterator[Written]:
+def _older(known: deque[EventExpiry], seconds: float) -> Iterator[EventExpiry]:
     """Remove and yield at most AT_ONCE of the writes up to a time."""
     for _ in range(AT_ONCE):
         if not known or known[0].seconds > seconds:

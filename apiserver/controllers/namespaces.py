@@ -10,7 +10,7 @@ import orjson
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from apiserver.api.namespace_conditions import Remaining, updated
+from apiserver.api.namespace_conditions import RemainingContent, update_conditions
 from apiserver.api.resources import Resource
 from apiserver.api.user import User
 from apiserver.groups.core.namespaces import KUBERNETES_FINALIZER
@@ -27,7 +27,7 @@ log = logging.getLogger("apiserver")
 PREFIX = "/registry/namespaces/"
 SYSTEM = User("system:serviceaccount:kube-system:namespace-controller", groups=("system:masters",))
 OPTIONS = WriteOptions(SYSTEM, manager="kube-controller-manager")
-FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
+BASE_DELAY, MAX_DELAY = 0.1, 5.0
 """Seconds until a namespace with remaining contents is checked again; the interval doubles."""
 
 
@@ -40,33 +40,33 @@ class NamespaceDeleter:
 
     async def run(self) -> None:
         """Empty every terminating namespace, until cancelled or the store is closed."""
-        await follow(self._registry.storage.store, PREFIX, self._finish_each)
+        await follow(self._registry.storage.store, PREFIX, self._finalize_each)
 
-    async def _finish_each(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
-        waiting, wait = {kv.key for kv in items if _terminates(kv)}, FIRST_WAIT
+    async def _finalize_each(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
+        waiting, wait = {kv.key for kv in items if _is_terminating(kv)}, BASE_DELAY
         while True:
-            waiting = {key for key in waiting if not await self._try_finish(key.removeprefix(PREFIX))}
+            waiting = {key for key in waiting if not await self._try_finalize(key.removeprefix(PREFIX))}
             events = await next_within(watcher, wait if waiting else None)
-            wait = FIRST_WAIT if events else min(wait * 2, LONGEST_WAIT)
-            waiting |= {event.key for event in events if event.kv and _terminates(event.kv)}
+            wait = BASE_DELAY if events else min(wait * 2, MAX_DELAY)
+            waiting |= {event.key for event in events if event.kv and _is_terminating(event.kv)}
 
-    async def _try_finish(self, name: str) -> bool:
+    async def _try_finalize(self, name: str) -> bool:
         """Delete the contents of a namespace; return whether nothing is remaining to do."""
         try:
-            return await self._finish(name)
+            return await self._finalize(name)
         except ApiError as error:
             if error.code == 404:
                 return True
             log.warning("namespace %s cannot be emptied yet: %s", name, error)
             return False
 
-    async def _finish(self, name: str) -> bool:
-        remaining = await self._empty(name)
+    async def _finalize(self, name: str) -> bool:
+        remaining = await self._delete_contents(name)
         target = Target(self._resource, "", name, "status")
-        await modify(self._registry, target, lambda old: self._described(old, remaining), OPTIONS)
+        await modify(self._registry, target, lambda old: self._with_conditions(old, remaining), OPTIONS)
         if remaining.kinds or remaining.failures:
             return False
-        await modify(self._registry, Target(self._resource, "", name, "finalize"), _released, OPTIONS)
+        await modify(self._registry, Target(self._resource, "", name, "finalize"), _without_finalizer, OPTIONS)
         return True
 
     @property
@@ -74,9 +74,9 @@ class NamespaceDeleter:
         assert self._row is not None
         return self._row
 
-    async def _empty(self, namespace: str) -> Remaining:
+    async def _delete_contents(self, namespace: str) -> RemainingContent:
         """Delete all objects of a namespace, and return what remains."""
-        remaining, store = Remaining(), self._registry.storage.store
+        remaining, store = RemainingContent(), self._registry.storage.store
         for resource in self._contents():
             prefix = prefix_of(resource, namespace)
             if not store.count(prefix):
@@ -96,21 +96,21 @@ class NamespaceDeleter:
                 seen.add(row.storage_prefix)
                 yield row
 
-    def _described(self, old: Obj, remaining: Remaining) -> Obj:
+    def _with_conditions(self, old: Obj, remaining: RemainingContent) -> Obj:
         """Return the namespace with conditions about what remains."""
         status = old.get("status") or {}
-        conditions = updated(status.get("conditions") or (), remaining, self._registry.timestamps.now())
+        conditions = update_conditions(status.get("conditions") or (), remaining, self._registry.timestamps.now())
         return old | {"metadata": dict(old["metadata"]), "status": status | {"conditions": conditions}}
 
 
-def _released(old: Obj) -> Obj:
+def _without_finalizer(old: Obj) -> Obj:
     """Return the namespace without the `kubernetes` finalizer."""
     spec = old.get("spec") or {}
     finalizers = [name for name in spec.get("finalizers") or () if name != KUBERNETES_FINALIZER]
     return old | {"metadata": dict(old["metadata"]), "spec": spec | {"finalizers": finalizers}}
 
 
-def _terminates(kv: KeyValue) -> bool:
+def _is_terminating(kv: KeyValue) -> bool:
     """Return whether a namespace is terminating and still has the `kubernetes` finalizer."""
     if kv.index_attrs.fields.get("status.phase") != "Terminating":
         return False

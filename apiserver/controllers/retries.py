@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-FIRST_WAIT, LONGEST_WAIT = 0.1, 30.0
+BASE_DELAY, MAX_DELAY = 0.1, 30.0
 """Seconds until a retry, after the first failure and at most."""
 
 
 @dataclass(slots=True)
-class _Failed:
+class _PendingRetry:
     """A pending retry.
 
     Attributes:
@@ -20,7 +20,7 @@ class _Failed:
     wait: float
 
 
-class Retries:
+class BackoffQueue:
     """The pending retries, by name.
 
     Args:
@@ -29,24 +29,24 @@ class Retries:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._failed: dict[str, _Failed] = {}
+        self._failed: dict[str, _PendingRetry] = {}
 
-    def failed(self, name: str) -> None:
+    def add_rate_limited(self, name: str) -> None:
         """Schedule a retry after a failure, with twice the last wait."""
         before = self._failed.get(name)
-        wait = min(before.wait * 2, LONGEST_WAIT) if before else FIRST_WAIT
-        self._failed[name] = _Failed(self._now() + wait, wait)
+        wait = min(before.wait * 2, MAX_DELAY) if before else BASE_DELAY
+        self._failed[name] = _PendingRetry(self._now() + wait, wait)
 
-    def settled(self, name: str) -> None:
+    def forget(self, name: str) -> None:
         """Drop the retry of a name: it has succeeded, or is gone."""
         self._failed.pop(name, None)
 
-    def due(self) -> list[str]:
+    def due_names(self) -> list[str]:
         """Return the names whose retries are due."""
         now = self._now()
         return [name for name, failed in self._failed.items() if failed.due <= now]
 
-    def wait(self) -> float | None:
+    def seconds_to_next(self) -> float | None:
         """Return the seconds until the next retry, None if there is none."""
         if not self._failed:
             return None

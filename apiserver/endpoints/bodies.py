@@ -22,13 +22,13 @@ from apiserver.registry.body_kinds import (
 )
 from apiserver.registry.decoding import Body
 
-LIMIT = 3 * 1024 * 1024
+MAX_BODY_BYTES = 3 * 1024 * 1024
 """Bytes that a body may have (kube-apiserver's MaxRequestBodyBytes)."""
-PATIENCE = 60.0
+READ_TIMEOUT = 60.0
 """Seconds to wait for a body (kube-apiserver's --request-timeout): meanwhile it counts as a request in flight."""
 
 
-async def read(request: web.BaseRequest) -> bytes:
+async def read_body(request: web.BaseRequest) -> bytes:
     """Return the body.
 
     Raises:
@@ -39,12 +39,12 @@ async def read(request: web.BaseRequest) -> bytes:
     content = request.content
     if content.is_eof():  # it came with the headers, as small bodies do: nothing to wait for
         return _within_limit(content.read_nowait())
-    if (request.content_length or 0) > LIMIT:
+    if (request.content_length or 0) > MAX_BODY_BYTES:
         raise _too_large()
     if request.headers.get("Expect", "").lower() == "100-continue":  # curl waits a second for this
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(READ_TIMEOUT):
             return await _read_chunks(request)
     except TimeoutError as error:
         raise errors.timeout("Timeout: request did not complete within the allotted timeout") from error
@@ -56,36 +56,36 @@ async def _read_chunks(request: web.BaseRequest) -> bytes:
     chunks, size = [], 0
     while chunk := await request.content.readany():
         size += len(chunk)
-        if size > LIMIT:
+        if size > MAX_BODY_BYTES:
             raise _too_large()
         chunks.append(chunk)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def _within_limit(raw: bytes) -> bytes:
-    if len(raw) > LIMIT:
+    if len(raw) > MAX_BODY_BYTES:
         raise _too_large()
     return raw
 
 
 def _too_large() -> ApiError:
-    return errors.too_large(f"Request entity too large: limit is {LIMIT}")
+    return errors.too_large(f"Request entity too large: limit is {MAX_BODY_BYTES}")
 
 
-HEAVY = 64 * 1024
+MIN_THREAD_BYTES = 64 * 1024
 """Bytes from which a YAML text is parsed in a thread: a megabyte would block other requests for half a second."""
 
 
-async def parsed(raw: bytes, content_type: str, kind: str) -> Body:
+async def parse_in_thread(raw: bytes, content_type: str, kind: str) -> Body:
     """Return what `parse` makes of a body, in a thread if that may take long."""
-    if len(raw) >= HEAVY and body_media(content_type) == YAML:
+    if len(raw) >= MIN_THREAD_BYTES and body_media(content_type) == YAML:
         return await asyncio.to_thread(parse, raw, content_type, kind)
     return parse(raw, content_type, kind)
 
 
 async def parsed_options(raw: bytes, content_type: str) -> Obj:
     """Return what `parse_options` makes of a body, in a thread if that may take long."""
-    if len(raw) >= HEAVY and body_media(content_type) == YAML:
+    if len(raw) >= MIN_THREAD_BYTES and body_media(content_type) == YAML:
         return await asyncio.to_thread(parse_options, raw, content_type)
     return parse_options(raw, content_type)
 

@@ -32,7 +32,7 @@ class _ColumnSpec(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Described(Column):
+class _DescribedColumn(Column):
     """A column described by the author of the definition: its text is never a reference to an OpenAPI definition."""
 
     def definition(self, definitions: Mapping[str, Obj]) -> Obj:
@@ -55,7 +55,7 @@ def custom_printer(columns: Sequence[Obj]) -> Printer:
 def _spec(definition: Obj) -> _ColumnSpec:
     path = definition.get("jsonPath") or ""
     description = definition.get("description") or f"Custom resource definition column (in JSONPath format): {path}"
-    column = _Described(
+    column = _DescribedColumn(
         definition.get("name") or "",
         description,
         type=definition.get("type") or "",
@@ -144,8 +144,8 @@ _CONVERT: Mapping[str, Convert] = {
 
 SCALE = _printer(
     [
-        _ColumnSpec(_Described("Desired", "Number of desired replicas", type="integer"), ".spec.replicas"),
-        _ColumnSpec(_Described("Available", "Number of actual replicas", type="integer"), ".status.replicas"),
+        _ColumnSpec(_DescribedColumn("Desired", "Number of desired replicas", type="integer"), ".spec.replicas"),
+        _ColumnSpec(_DescribedColumn("Available", "Number of actual replicas", type="integer"), ".status.replicas"),
         _AGE,
     ]
 )

@@ -8,7 +8,7 @@ from apiserver.api import errors
 from apiserver.api.golang.durations import go_duration
 from apiserver.api.parameters import Parameters
 
-MOST = 60.0
+MAX_SECONDS = 60.0
 """Seconds that a request may have at most (kube-apiserver's --request-timeout)."""
 _LATE = "Timeout: request did not complete within the allotted timeout"
 
@@ -23,15 +23,15 @@ def requested_seconds(query: Parameters) -> float:
     """
     text = query.get("timeout")
     if not text:
-        return MOST
+        return MAX_SECONDS
     try:
         seconds = go_duration(text)
     except ValueError as error:
         raise errors.bad_request(f"invalid timeout specified in the request URL - {error}") from None
-    return seconds if 0 < seconds < MOST else MOST
+    return seconds if 0 < seconds < MAX_SECONDS else MAX_SECONDS
 
 
-async def within(seconds: float, answer: Awaitable[T]) -> T:
+async def answer_within(seconds: float, answer: Awaitable[T]) -> T:
     """Wait for an answer for at most this many seconds.
 
     Raises:

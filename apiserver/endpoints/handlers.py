@@ -13,9 +13,9 @@ from apiserver.api.parameters import Parameters
 from apiserver.api.schema import DecodeError
 from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
-from apiserver.endpoints.http_response import Answer, Reply
-from apiserver.endpoints.negotiation import EVENT_STREAMS, JSON, answer_form, body_media, routed_form
-from apiserver.endpoints.rendering import PLAIN, Renderer, Shape, shape_of
+from apiserver.endpoints.http_response import Reply, Response
+from apiserver.endpoints.negotiation import EVENT_STREAMS, JSON, body_media, negotiate, negotiate_routed
+from apiserver.endpoints.rendering import PLAIN, OutputOptions, Renderer, output_options_of
 from apiserver.endpoints.responses import is_pretty, line_end, response, shaped, success
 from apiserver.endpoints.routes import Route
 from apiserver.registry.context import Registry, WriteResult
@@ -76,7 +76,7 @@ class RequestContext(NamedTuple):
         """The User-Agent, "" if the client sends none."""
         return self.request.headers.get("User-Agent", "")
 
-    def shape(self) -> Shape:
+    def output_options(self) -> OutputOptions:
         """Return the shape of the answer.
 
         Raises:
@@ -87,12 +87,12 @@ class RequestContext(NamedTuple):
             return PLAIN
         target = self.target
         if target.resource.custom:
-            form = answer_form(accept)
+            form = negotiate(accept)
         elif target.name or self.request.method != "GET":
-            form = routed_form(accept)
+            form = negotiate_routed(accept)
         else:
-            form = routed_form(accept, streams=EVENT_STREAMS)
-        return shape_of(form, self.query)
+            form = negotiate_routed(accept, streams=EVENT_STREAMS)
+        return output_options_of(form, self.query)
 
 
 class Handlers:
@@ -103,48 +103,48 @@ class Handlers:
         self._renderer = renderer
         self._proxy = proxy
 
-    async def get(self, context: RequestContext) -> Answer:
+    async def get(self, context: RequestContext) -> Response:
         """GET of an object."""
-        shape, target = context.shape(), context.target
+        shape, target = context.output_options(), context.target
         version = context.query.get("resourceVersion") or ""
         kv = await self._registry.storage.get(target.resource, target.namespace, target.name, version=version)
         return self._answer(context, shape, kv)
 
-    async def list(self, context: RequestContext) -> Answer:
+    async def list(self, context: RequestContext) -> Response:
         """GET of a collection."""
-        shape, target = context.shape(), context.target
+        shape, target = context.output_options(), context.target
         options = params.list_options(context.query, target.resource)
         selected = await self._registry.storage.list(target.resource, target.namespace, options)
         return self._listed(context, shape, selected)
 
-    async def create(self, context: RequestContext) -> Answer:
+    async def create(self, context: RequestContext) -> Response:
         """POST to a collection."""
-        shape = context.shape()
+        shape = context.output_options()
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="CreateOptions")
         body = await self._body(context)
         written = await create_object(self._registry, context.target, body, options)
         return self._written(context, shape, written)
 
-    async def update(self, context: RequestContext) -> Answer:
+    async def update(self, context: RequestContext) -> Response:
         """PUT of an object or its status."""
         _check_named(context.target)
-        shape = context.shape()
+        shape = context.output_options()
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="UpdateOptions")
         body = await self._body(context)
         written = await update_object(self._registry, context.target, body, options)
         return self._written(context, shape, written)
 
-    async def patch(self, context: RequestContext) -> Answer:
+    async def patch(self, context: RequestContext) -> Response:
         """PATCH of an object or its status."""
         patch = await self._patch(context)
-        shape = context.shape()
+        shape = context.output_options()
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="PatchOptions")
         written = await patch_object(self._registry, context.target, patch, options)
         return self._written(context, shape, written)
 
-    async def delete(self, context: RequestContext) -> Answer:
+    async def delete(self, context: RequestContext) -> Response:
         """DELETE of an object: answers with the object if it remains or its kind requires that, else with a Status."""
-        shape, target = context.shape(), context.target
+        shape, target = context.output_options(), context.target
         options = params.delete_options(context.query, await self._delete_body(context), user=context.user)
         deleted = await deletion.delete(self._registry, target, options)
         resource = target.resource
@@ -154,9 +154,9 @@ class Handlers:
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
         return self._finished(context, shape, orjson.dumps(success({k: v for k, v in names.items() if v})))
 
-    async def delete_collection(self, context: RequestContext) -> Answer:
+    async def delete_collection(self, context: RequestContext) -> Response:
         """DELETE of a collection: answers with the list of the deleted objects."""
-        shape, target = context.shape(), context.target
+        shape, target = context.output_options(), context.target
         selection = params.list_options(context.query, target.resource)
         options = params.delete_options(context.query, await self._delete_body(context), user=context.user)
         items = await deletion.delete_collection(self._registry, target, selection, options)
@@ -165,7 +165,7 @@ class Handlers:
 
     async def computed(self, context: RequestContext, verb: str, part: Handler) -> Reply:
         """Answer for a subresource that is not a stored field of its object, or for a resource that is not stored."""
-        target, shape = context.target, context.shape()
+        target, shape = context.target, context.output_options()
         body = patch = None
         if verb == "patch":
             patch = await self._patch(context)
@@ -188,12 +188,12 @@ class Handlers:
         return self._finished(context, shape, rendered, code=201 if verb == "create" else 200, warnings=warnings)
 
     async def _body(self, context: RequestContext, kind: str = "") -> Body:
-        raw = await bodies.read(context.request)
+        raw = await bodies.read_body(context.request)
         media = context.request.headers.get("Content-Type", "")
-        return await bodies.parsed(raw, media, kind or context.target.resource.kind)
+        return await bodies.parse_in_thread(raw, media, kind or context.target.resource.kind)
 
     async def _delete_body(self, context: RequestContext) -> Obj | None:
-        raw = await bodies.read(context.request)
+        raw = await bodies.read_body(context.request)
         if not raw:
             return None
         options = await bodies.parsed_options(raw, context.request.headers.get("Content-Type", ""))
@@ -220,28 +220,40 @@ class Handlers:
             refused.details = {}
             raise refused
         _check_named(context.target)
-        raw = await bodies.read(context.request)
+        raw = await bodies.read_body(context.request)
         return make(raw, lambda: self._registry.merge_schema.kind(resource.definition))
 
-    def _written(self, context: RequestContext, shape: Shape, written: WriteResult) -> Answer:
+    def _written(self, context: RequestContext, shape: OutputOptions, written: WriteResult) -> Response:
         code = 201 if written.created else 200
         return self._answer(context, shape, written.kv, code=code, warnings=written.warnings)
 
     def _answer(
-        self, context: RequestContext, shape: Shape, kv: KeyValue, *, code: int = 200, warnings: tuple[str, ...] = ()
-    ) -> Answer:
-        body = self._renderer.one(kv, self._registry.codecs.codec_of(context.target.resource), shape)
+        self,
+        context: RequestContext,
+        shape: OutputOptions,
+        kv: KeyValue,
+        *,
+        code: int = 200,
+        warnings: tuple[str, ...] = (),
+    ) -> Response:
+        body = self._renderer.render_object(kv, self._registry.codecs.codec_of(context.target.resource), shape)
         return self._finished(context, shape, body, code=code, warnings=warnings)
 
     def _listed(
-        self, context: RequestContext, shape: Shape, selected: ListPage, *, warnings: tuple[str, ...] = ()
-    ) -> Answer:
-        body = self._renderer.many(selected, self._registry.codecs.codec_of(context.target.resource), shape)
+        self, context: RequestContext, shape: OutputOptions, selected: ListPage, *, warnings: tuple[str, ...] = ()
+    ) -> Response:
+        body = self._renderer.render_list(selected, self._registry.codecs.codec_of(context.target.resource), shape)
         return self._finished(context, shape, body, warnings=warnings)
 
     def _finished(
-        self, context: RequestContext, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
-    ) -> Answer:
+        self,
+        context: RequestContext,
+        shape: OutputOptions,
+        body: bytes,
+        *,
+        code: int = 200,
+        warnings: tuple[str, ...] = (),
+    ) -> Response:
         form = shape.form
         pretty = form.pretty or is_pretty(context.query, context.agent)
         return response(

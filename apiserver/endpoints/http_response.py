@@ -14,7 +14,7 @@ from aiohttp import web
 from apiserver.api.httpstream import Upgraded
 from apiserver.endpoints.negotiation import JSON
 
-LARGE = 256 * 1024
+MIN_CHUNKED_BYTES = 256 * 1024
 """Bytes from which a body is sent in pieces, so that a slow client keeps only one of them in the buffer."""
 BODILESS = frozenset((204, 304))
 
@@ -22,7 +22,7 @@ BODILESS = frozenset((204, 304))
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
-class Answer:
+class Response:
     """The response that a handler returns; aiohttp calls `prepare` and `write_eof`, as it does for its Response.
 
     The ending is the line break after an object, kept apart so that the body need not be copied.
@@ -59,13 +59,13 @@ class Answer:
         head, body, writer = self._head(request), self.body, request.writer
         if request.method == "HEAD" or self.status in BODILESS:
             await writer.write(head)
-        elif len(body) < LARGE:
+        elif len(body) < MIN_CHUNKED_BYTES:
             await writer.write(b"".join((head, body, self.ending)))
         else:
             await writer.write(head)
             rest = memoryview(body)
-            for start in range(0, len(body), LARGE):
-                await writer.write(rest[start : start + LARGE])
+            for start in range(0, len(body), MIN_CHUNKED_BYTES):
+                await writer.write(rest[start : start + MIN_CHUNKED_BYTES])
             if self.ending:
                 await writer.write(self.ending)
 
@@ -81,7 +81,7 @@ class Answer:
         return head.encode("utf-8", "replace")
 
 
-Reply = Answer | Upgraded | web.StreamResponse
+Reply = Response | Upgraded | web.StreamResponse
 """The responses that handlers return."""
 
 

@@ -20,7 +20,7 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.httpstream import Upgraded, is_upgrade_request
 from apiserver.endpoints.handlers import RequestContext
-from apiserver.endpoints.http_response import Answer, Reply
+from apiserver.endpoints.http_response import Reply, Response
 from apiserver.endpoints.relay import Backend, Relay
 from apiserver.endpoints.responses import response
 from apiserver.registry.subresources import KubeletLocation
@@ -41,7 +41,7 @@ FORWARDED_HEADERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class KubeletAccess:
+class KubeletClientConfig:
     """Settings for connections to kubelets.
 
     Attributes:
@@ -56,10 +56,10 @@ class KubeletAccess:
     timeout: float = 5.0
 
 
-class Kubelets:
+class KubeletProxy:
     """The proxied requests between clients and kubelets."""
 
-    def __init__(self, access: KubeletAccess) -> None:
+    def __init__(self, access: KubeletClientConfig) -> None:
         """Read the files.
 
         Raises:
@@ -82,8 +82,8 @@ class Kubelets:
         self._open.add(task)
         try:
             if location.is_upgrade:
-                return await self._upgraded(context, location)
-            return await self._log(context, location)
+                return await self._forward_upgrade(context, location)
+            return await self._forward_log(context, location)
         finally:
             self._open.discard(task)
 
@@ -98,7 +98,7 @@ class Kubelets:
 
     # -- logs
 
-    async def _log(self, context: RequestContext, location: KubeletLocation) -> web.StreamResponse:
+    async def _forward_log(self, context: RequestContext, location: KubeletLocation) -> web.StreamResponse:
         url = f"https://{location.authority}{location.path}"
         try:
             kubelet_response = await self._client().get(URL(url, encoded=True), ssl=self._tls_for(location))
@@ -135,7 +135,7 @@ class Kubelets:
 
     # -- upgraded connections
 
-    async def _upgraded(self, context: RequestContext, location: KubeletLocation) -> Reply:
+    async def _forward_upgrade(self, context: RequestContext, location: KubeletLocation) -> Reply:
         request = context.request
         if not is_upgrade_request(request.headers):
             raise errors.bad_request("Upgrade request required")
@@ -169,7 +169,7 @@ class Kubelets:
         return self._tls if location.verify_tls else self._blind_tls
 
 
-def _ssl_context(access: KubeletAccess, *, verified: bool) -> ssl.SSLContext:
+def _ssl_context(access: KubeletClientConfig, *, verified: bool) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if verified:
         context.load_verify_locations(access.authority)
@@ -189,7 +189,7 @@ def _head(request: web.BaseRequest, location: KubeletLocation) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "surrogateescape")
 
 
-async def _declined(backend: Backend, context: RequestContext) -> Answer:
+async def _declined(backend: Backend, context: RequestContext) -> Response:
     """Return the response of a kubelet that refuses to upgrade, as it is.
 
     Raises:

@@ -24,7 +24,7 @@ ERROR_MEDIA = {JSON: JSON, YAML: YAML, PROTOBUF: PROTOBUF, "*/*": JSON, "applica
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class MediaType:
     """The negotiated form of an answer.
 
     Attributes:
@@ -40,24 +40,24 @@ class Form:
     pretty: bool = False
 
 
-_PLAIN = Form()
+_PLAIN = MediaType()
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
+class _AcceptClause:
     media: str
     params: tuple[tuple[str, str], ...]
     quality: float
 
 
 @lru_cache(maxsize=1024)
-def clauses(accept: str) -> tuple[_Clause, ...]:
+def clauses(accept: str) -> tuple[_AcceptClause, ...]:
     """Return the clauses of an Accept header, the preferred one first (munnerz/goautoneg).
 
     A clause goes before another of lower quality, and one that names a type before a wildcard, whatever their
     qualities; this is not a strict order, so the result depends on the insertion sort of Go's sort.Sort.
     """
-    ordered: list[_Clause] = []
+    ordered: list[_AcceptClause] = []
     for clause in filter(None, map(_clause, accept.split(","))):
         at = len(ordered)
         while at and _goes_before(clause, ordered[at - 1]):
@@ -66,7 +66,7 @@ def clauses(accept: str) -> tuple[_Clause, ...]:
     return tuple(ordered)
 
 
-def _clause(text: str) -> _Clause | None:
+def _clause(text: str) -> _AcceptClause | None:
     """Return a part of the header parsed, None if it names no media type."""
     media, *params = text.split(";")
     names = [part.strip(" ") for part in media.split("/")]
@@ -76,7 +76,7 @@ def _clause(text: str) -> _Clause | None:
         return None
     pairs = {name.strip(" "): value for name, equals, value in (p.partition("=") for p in params) if equals}
     quality = _quality(pairs.pop("q", "1"))
-    return _Clause("/".join(names), tuple((name, value.strip(" ")) for name, value in pairs.items()), quality)
+    return _AcceptClause("/".join(names), tuple((name, value.strip(" ")) for name, value in pairs.items()), quality)
 
 
 def _quality(text: str) -> float:
@@ -86,7 +86,7 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-def _goes_before(one: _Clause, other: _Clause) -> bool:
+def _goes_before(one: _AcceptClause, other: _AcceptClause) -> bool:
     (kind, _, subtype), (other_kind, _, other_subtype) = one.media.partition("/"), other.media.partition("/")
     return (
         one.quality > other.quality or (kind != "*" and other_kind == "*") or (subtype != "*" and other_subtype == "*")
@@ -94,7 +94,7 @@ def _goes_before(one: _Clause, other: _Clause) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def answer_form(accept: str, *, transforms: bool = True) -> Form:
+def negotiate(accept: str, *, transforms: bool = True) -> MediaType:
     """Return the form that an answer takes (negotiation.NegotiateMediaTypeOptions).
 
     Args:
@@ -115,7 +115,7 @@ def answer_form(accept: str, *, transforms: bool = True) -> Form:
 
 
 @lru_cache(maxsize=1024)
-def routed_form(accept: str, *, transforms: bool = True, streams: tuple[str, ...] = ()) -> Form:
+def negotiate_routed(accept: str, *, transforms: bool = True, streams: tuple[str, ...] = ()) -> MediaType:
     """Return the form that an answer takes behind a route of go-restful, which checks the header first.
 
     Args:
@@ -136,7 +136,7 @@ def routed_form(accept: str, *, transforms: bool = True, streams: tuple[str, ...
         refused = errors.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(available)}")
         refused.details = {}
         raise refused
-    return answer_form(accept, transforms=transforms)
+    return negotiate(accept, transforms=transforms)
 
 
 def not_acceptable(media: tuple[str, ...]) -> errors.ApiError:
@@ -144,7 +144,7 @@ def not_acceptable(media: tuple[str, ...]) -> errors.ApiError:
     return errors.not_acceptable(f"only the following media types are accepted: {', '.join(media)}")
 
 
-def _form(media: str, params: dict[str, str], *, transforms: bool) -> Form | None:
+def _form(media: str, params: dict[str, str], *, transforms: bool) -> MediaType | None:
     """Return the form that one clause of the header requests, None if there is no such form."""
     pretty = params.get("pretty") == "1"
     if params.get("stream", "watch") not in ("", "watch"):
@@ -152,10 +152,10 @@ def _form(media: str, params: dict[str, str], *, transforms: bool) -> Form | Non
     if params.get("sv", "") not in (("", "v1") if transforms else ("",)):
         return None
     if params.keys().isdisjoint(("as", "g", "v")):
-        return Form(media, pretty=pretty)
+        return MediaType(media, pretty=pretty)
     transform, version = params.get("as", ""), params.get("v", "")
     if transforms and transform in TRANSFORMS and params.get("g") == "meta.k8s.io" and version in TRANSFORM_VERSIONS:
-        return Form(media, transform, version, pretty)
+        return MediaType(media, transform, version, pretty)
     return None
 
 

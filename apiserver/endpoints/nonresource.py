@@ -14,7 +14,7 @@ from apiserver.groups.kinds import KINDS
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 
 
-class Page(NamedTuple):
+class NonResourceResponse(NamedTuple):
     """A document with its HTTP headers.
 
     Attributes:
@@ -38,16 +38,16 @@ class Page(NamedTuple):
     routed: bool = False
 
 
-NOT_FOUND = Page(b"404 page not found\n", TEXT, 404)
+NOT_FOUND = NonResourceResponse(b"404 page not found\n", TEXT, 404)
 """The answer of Go's mux for an unknown path."""
-BAD_REQUEST = Page(b"400 Bad Request", TEXT, 400)
+BAD_REQUEST = NonResourceResponse(b"400 Bad Request", TEXT, 400)
 """The answer of Go's server to a malformed request line."""
 
 Check = Callable[[], str]
 """A health check: returns "" if healthy, else the error."""
 
 
-class Pages:
+class NonResourceHandlers:
     """The pages of one server, by path."""
 
     def __init__(
@@ -57,20 +57,20 @@ class Pages:
         *,
         checks: Mapping[str, Check],
         metrics: Callable[[], bytes],
-        issuer: Mapping[str, Callable[[], Page]],
+        issuer: Mapping[str, Callable[[], NonResourceResponse]],
     ) -> None:
         self._discovery = discovery
         self._openapi = openapi
         self._checks = checks
-        self._single: Mapping[str, Callable[[], Page]] = {
+        self._single: Mapping[str, Callable[[], NonResourceResponse]] = {
             "/": self._paths,
             "/index.html": self._paths,
-            "/version": lambda: Page(discovery.version().body, routed=True),
-            "/metrics": lambda: Page(metrics(), "text/plain; version=0.0.4; charset=utf-8"),
+            "/version": lambda: NonResourceResponse(discovery.version().body, routed=True),
+            "/metrics": lambda: NonResourceResponse(metrics(), "text/plain; version=0.0.4; charset=utf-8"),
             **issuer,
         }
 
-    def page(self, path: str, query: Parameters, accept: str) -> Page:
+    def respond(self, path: str, query: Parameters, accept: str) -> NonResourceResponse:
         """Return the page at a path.
 
         Raises:
@@ -88,27 +88,31 @@ class Pages:
         single = self._single.get(path)
         return NOT_FOUND if single is None else single()
 
-    def _paths(self) -> Page:
-        return Page(self._discovery.paths().body)
+    def _paths(self) -> NonResourceResponse:
+        return NonResourceResponse(self._discovery.paths().body)
 
-    def _health(self, root: str, rest: str, query: Parameters) -> Page:
+    def _health(self, root: str, rest: str, query: Parameters) -> NonResourceResponse:
         if rest:
             check = self._checks.get(rest)
             if check is None:
                 return NOT_FOUND
             problem = check()
-            return Page(b"ok", TEXT) if not problem else Page(f"internal server error: {problem}\n".encode(), TEXT, 500)
+            return (
+                NonResourceResponse(b"ok", TEXT)
+                if not problem
+                else NonResourceResponse(f"internal server error: {problem}\n".encode(), TEXT, 500)
+            )
         excluded = set(query.all("exclude"))
         problems = {name: check() for name, check in self._checks.items() if name not in excluded}
         failed = any(problems.values())
         if not failed and "verbose" not in query:
-            return Page(b"ok", TEXT)
+            return NonResourceResponse(b"ok", TEXT)
         lines = [self._check_line(name, problems.get(name)) for name in self._checks]
         if unknown := sorted(excluded - self._checks.keys()):
             named = ",".join(f'"{name}"' for name in unknown)
             lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
         lines.append(f"{root} check {'failed' if failed else 'passed'}")
-        return Page(("\n".join(lines) + "\n").encode(), TEXT, 500 if failed else 200)
+        return NonResourceResponse(("\n".join(lines) + "\n").encode(), TEXT, 500 if failed else 200)
 
     @staticmethod
     def _check_line(name: str, problem: str | None) -> str:
@@ -117,12 +121,12 @@ class Pages:
             return f"[+]{name} excluded: ok"
         return f"[-]{name} failed: reason withheld" if problem else f"[+]{name} ok"
 
-    def _discover(self, root: str, rest: str, accept: str) -> Page:
+    def _discover(self, root: str, rest: str, accept: str) -> NonResourceResponse:
         if not rest:
             version = _aggregated_version(accept)
             if version:
                 aggregated = self._discovery.aggregated(root, version)
-                return Page(
+                return NonResourceResponse(
                     aggregated.body, AGGREGATED.format(version=version), etag=aggregated.etag, routed=root == "api"
                 )
             return _negotiated(self._discovery.core() if root == "api" else self._discovery.groups(), root == "api")
@@ -142,16 +146,16 @@ class Pages:
             raise errors.unknown_path()
         return _negotiated(document, routed)
 
-    def _schema(self, rest: str, query: Parameters, accept: str) -> Page:
+    def _schema(self, rest: str, query: Parameters, accept: str) -> NonResourceResponse:
         if rest == "v2":
             if any(clause.media in ACCEPTED for clause in clauses(accept)):
                 document_v2 = self._openapi.v2_protobuf()
-                return Page(document_v2.body, CONTENT_TYPE, etag=document_v2.etag)
+                return NonResourceResponse(document_v2.body, CONTENT_TYPE, etag=document_v2.etag)
             document_v2 = self._openapi.v2()
-            return Page(document_v2.body, JSON, etag=document_v2.etag)
+            return NonResourceResponse(document_v2.body, JSON, etag=document_v2.etag)
         if rest == "v3":
             index = self._openapi.index()
-            return Page(index.body, etag=index.etag)
+            return NonResourceResponse(index.body, etag=index.etag)
         document = self._openapi.v3(rest.removeprefix("v3/")) if rest.startswith("v3/") else None
         if document is None:
             return NOT_FOUND
@@ -159,12 +163,14 @@ class Pages:
         if (
             requested_hash and requested_hash != document.hash
         ):  # clients cache for ever: an old hash must not give a new document
-            return Page(b"", "", 301, location=f"/openapi/{rest}?hash={document.hash}")
-        return Page(document.body, JSON, etag=document.etag, cache="public, immutable" if requested_hash else "")
+            return NonResourceResponse(b"", "", 301, location=f"/openapi/{rest}?hash={document.hash}")
+        return NonResourceResponse(
+            document.body, JSON, etag=document.etag, cache="public, immutable" if requested_hash else ""
+        )
 
 
-def _negotiated(document: Document, routed: bool) -> Page:  # noqa: FBT001 - an attribute of the page
-    return Page(document.body, etag=document.etag, negotiated=True, routed=routed)
+def _negotiated(document: Document, routed: bool) -> NonResourceResponse:  # noqa: FBT001 - an attribute of the page
+    return NonResourceResponse(document.body, etag=document.etag, negotiated=True, routed=routed)
 
 
 def _aggregated_version(accept: str) -> str:

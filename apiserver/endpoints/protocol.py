@@ -69,7 +69,7 @@ class Connection(RequestHandler):
         return "HTTP/1." in str(method)
 
 
-class Listener(web.Server):
+class HttpServer(web.Server):
     """Makes a Connection for every client."""
 
     def __init__(self, handle: Handle, **settings: Any) -> None:

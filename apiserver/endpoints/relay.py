@@ -8,13 +8,13 @@ from http.client import HTTPException, HTTPResponse
 from io import BytesIO
 from typing import Any, cast
 
-LONGEST_HEAD = 64 * 1024
-PATIENCE = 30.0
+MAX_HEAD_BYTES = 64 * 1024
+READ_TIMEOUT = 30.0
 """Seconds that a backend has for the head of its response, and for the body if it declines to upgrade."""
 
 
 @dataclass(frozen=True, slots=True)
-class Declined:
+class DeclinedUpgrade:
     """A response that does not upgrade the connection."""
 
     status: int
@@ -44,7 +44,7 @@ class Backend(asyncio.Protocol):
             self._peer.write(data)
             return
         self._received += data
-        if len(self._received) > LONGEST_HEAD and self._transport is not None:
+        if len(self._received) > MAX_HEAD_BYTES and self._transport is not None:
             self._transport.pause_reading()
         self._changed.set()
 
@@ -85,7 +85,7 @@ class Backend(asyncio.Protocol):
             raise EOFError
         return int(words[1])
 
-    async def declined(self, limit: int) -> Declined:
+    async def declined(self, limit: int) -> DeclinedUpgrade:
         """Read a response to its end, or up to the limit, and return it.
 
         Raises:
@@ -94,13 +94,13 @@ class Backend(asyncio.Protocol):
         answer = self._parsed()
         size = self._received.find(b"\r\n\r\n") + 4 + min(limit if answer.length is None else answer.length, limit)
         with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(READ_TIMEOUT):
                 while len(self._received) < size and not self._ended and not self._is_last_chunk(answer):
                     self._changed.clear()
                     await self._changed.wait()
         answer = self._parsed()
         try:
-            return Declined(answer.status, answer.read(limit), answer.headers.get("Content-Type", "text/plain"))
+            return DeclinedUpgrade(answer.status, answer.read(limit), answer.headers.get("Content-Type", "text/plain"))
         except HTTPException as error:
             raise EOFError from error
 
@@ -108,7 +108,7 @@ class Backend(asyncio.Protocol):
         return bool(answer.chunked) and self._received.endswith(b"0\r\n\r\n")
 
     def _parsed(self) -> HTTPResponse:
-        answer = HTTPResponse(cast("Any", _Received(bytes(self._received))))
+        answer = HTTPResponse(cast("Any", _ReceivedBytes(bytes(self._received))))
         try:
             answer.begin()
         except (HTTPException, ValueError) as error:
@@ -117,9 +117,9 @@ class Backend(asyncio.Protocol):
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(READ_TIMEOUT):
                 while not condition():
-                    if self._ended or len(self._received) > LONGEST_HEAD:
+                    if self._ended or len(self._received) > MAX_HEAD_BYTES:
                         raise EOFError
                     self._changed.clear()
                     await self._changed.wait()
@@ -153,7 +153,7 @@ class Backend(asyncio.Protocol):
             self._transport.close()
 
 
-class _Received:
+class _ReceivedBytes:
     """Received bytes in the form that http.client reads."""
 
     def __init__(self, data: bytes) -> None:

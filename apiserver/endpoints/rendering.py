@@ -10,7 +10,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
-from apiserver.endpoints.negotiation import Form
+from apiserver.endpoints.negotiation import MediaType
 from apiserver.endpoints.tables import Tables
 from apiserver.groups.columns import TableRow
 from apiserver.registry.clock import Clock
@@ -24,10 +24,10 @@ INCLUDE = ("", "Metadata", "Object", "None")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class OutputOptions:
     """A form, and the part of the object in each row of a Table ("Metadata", "Object" or "None")."""
 
-    form: Form
+    form: MediaType
     include: str = "Metadata"
 
     @property
@@ -36,25 +36,25 @@ class Shape:
         return not self.form.transform
 
 
-PLAIN = Shape(Form())
+PLAIN = OutputOptions(MediaType())
 """The shape of JSON without transformation."""
 
 
-def shape_of(form: Form, query: Parameters) -> Shape:
+def output_options_of(form: MediaType, query: Parameters) -> OutputOptions:
     """Return the shape of an answer.
 
     Raises:
         ApiError: 400, includeObject has an invalid value.
     """
     if form.transform != "Table":
-        return PLAIN if form == PLAIN.form else Shape(form)
+        return PLAIN if form == PLAIN.form else OutputOptions(form)
     include = query.get("includeObject", "")
     if include not in INCLUDE:
         raise errors.bad_request(
             "Unable to convert to Table as requested: includeObject: Invalid value: "
             f"{orjson.dumps(include).decode()}: must be 'Metadata', 'Object', 'None', or empty"
         )
-    return Shape(form, include or "Metadata")
+    return OutputOptions(form, include or "Metadata")
 
 
 class Renderer:
@@ -70,7 +70,7 @@ class Renderer:
         self._tables.invalidate()
         self._rows.clear()
 
-    def one(self, kv: KeyValue, codec: Codec, shape: Shape) -> bytes:
+    def render_object(self, kv: KeyValue, codec: Codec, shape: OutputOptions) -> bytes:
         """Render one object.
 
         Raises:
@@ -88,7 +88,7 @@ class Renderer:
             case _:
                 raise _no_list(f"{_go_package(codec.resource)}.{codec.resource.kind}")
 
-    def computed(self, resource: Resource, obj: Obj, shape: Shape) -> bytes:
+    def computed(self, resource: Resource, obj: Obj, shape: OutputOptions) -> bytes:
         """Render an object that is not stored, such as the Scale of a resource; a Status stays as it is.
 
         Raises:
@@ -116,7 +116,7 @@ class Renderer:
         }
         return orjson.dumps(table)
 
-    def many(self, selected: ListPage, codec: Codec, shape: Shape) -> bytes:
+    def render_list(self, selected: ListPage, codec: Codec, shape: OutputOptions) -> bytes:
         """Render a list.
 
         Raises:
@@ -144,15 +144,15 @@ class Renderer:
                     f"you requested {transform}, but the requested object is a list (*{go_type})"
                 )
 
-    def event(self, kv: KeyValue, codec: Codec, shape: Shape, *, first: bool) -> bytes:
+    def event(self, kv: KeyValue, codec: Codec, shape: OutputOptions, *, first: bool) -> bytes:
         """Return the object of a watch event; a watch of Tables names its columns in the first event only."""
         if shape.form.transform == "Table":
             metadata = {"resourceVersion": str(kv.mod_revision)}
             return self._table(codec, [kv], shape, metadata=metadata, with_columns=first)
-        return self.one(kv, codec, shape)
+        return self.render_object(kv, codec, shape)
 
     def bookmark(
-        self, revision: int, codec: Codec, shape: Shape, annotations: Obj | None = None, *, first: bool = False
+        self, revision: int, codec: Codec, shape: OutputOptions, annotations: Obj | None = None, *, first: bool = False
     ) -> bytes:
         """Return the object of a BOOKMARK: only its kind and the resourceVersion that the watch has reached."""
         metadata: Obj = {"resourceVersion": str(revision)} | ({"annotations": annotations} if annotations else {})
@@ -180,7 +180,7 @@ class Renderer:
         return orjson.dumps(table)
 
     def _table(
-        self, codec: Codec, items: Sequence[KeyValue], shape: Shape, *, metadata: Obj, with_columns: bool = True
+        self, codec: Codec, items: Sequence[KeyValue], shape: OutputOptions, *, metadata: Obj, with_columns: bool = True
     ) -> bytes:
         version = f"meta.k8s.io/{shape.form.version}"
         now = self._clock.now()
@@ -189,7 +189,7 @@ class Renderer:
         head = {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": defined}
         return b'%b,"rows":[%b]}' % (orjson.dumps(head)[:-1], rows)
 
-    def _row(self, codec: Codec, kv: KeyValue, shape: Shape, now: float) -> bytes:
+    def _row(self, codec: Codec, kv: KeyValue, shape: OutputOptions, now: float) -> bytes:
         row, metadata = self._compiled(codec, kv)
         match shape.include:
             case "None":
@@ -206,7 +206,7 @@ class Renderer:
         order = self._tables.printer(codec.resource).order
         return items if order is None else sorted(items, key=lambda kv: order(codec.decode(kv)))
 
-    def _metadata_only(self, codec: Codec, kv: KeyValue, shape: Shape) -> bytes:
+    def _metadata_only(self, codec: Codec, kv: KeyValue, shape: OutputOptions) -> bytes:
         return _partial(shape.form.version, self._compiled(codec, kv)[1])
 
     def _compiled(self, codec: Codec, kv: KeyValue) -> tuple[TableRow, bytes]:

@@ -13,7 +13,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
 from apiserver.api.protobuf import encode_status
-from apiserver.endpoints.http_response import Answer
+from apiserver.endpoints.http_response import Response
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML, error_media
 from apiserver.endpoints.params import parse_query
 
@@ -33,9 +33,9 @@ def response(
     warnings: Iterable[str] = (),
     audit_id: str = "",
     ending: bytes = b"",
-) -> Answer:
+) -> Response:
     """Return an answer with Warning headers."""
-    answer = Answer(body, status=code, media=media, audit_id=audit_id, ending=ending)
+    answer = Response(body, status=code, media=media, audit_id=audit_id, ending=ending)
     for text in _limited(warnings):
         warn(answer, text)
     return answer
@@ -59,12 +59,12 @@ def _limited(warnings: Iterable[str]) -> list[str]:
     return kept
 
 
-def warn(answer: Answer, text: str) -> None:
+def warn(answer: Response, text: str) -> None:
     """Add a Warning header."""
     answer.headers.append(("Warning", warning(text)))
 
 
-def warn_first(answer: Answer, text: str) -> None:
+def warn_first(answer: Response, text: str) -> None:
     """Put a Warning header before all others, in place of an equal one."""
     new_header = ("Warning", warning(text))
     answer.headers[:] = [new_header, *(header for header in answer.headers if header != new_header)]
@@ -109,7 +109,7 @@ def is_pretty(query: Parameters, agent: str) -> bool:
     return requested in TRUE if requested else agent.startswith(PRETTY_AGENTS)
 
 
-def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str = "") -> Answer:
+def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str = "") -> Response:
     """Return the Status of an error, in a media type that the client accepts."""
     headers = request.headers
     media = error_media(headers.get("Accept", ""))
@@ -143,7 +143,7 @@ def success(details: Obj | None, code: int | None = None) -> Obj:
     return status
 
 
-async def compressed(answer: Answer, accept_encoding: str) -> Answer:
+async def compressed(answer: Response, accept_encoding: str) -> Response:
     """Return the answer, gzipped in a thread if it is large and the client accepts gzip."""
     if len(answer.body) < GZIP_FROM or not takes_gzip(accept_encoding):
         return answer

@@ -14,13 +14,13 @@ from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
 from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
-from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
-from apiserver.auth.impersonation import asks_to_impersonate, impersonated
-from apiserver.endpoints.deadlines import requested_seconds, within
+from apiserver.auth.authorization import AuthorizationRequest, Authorizer, is_anonymous, is_public
+from apiserver.auth.impersonation import asks_to_impersonate, impersonated_user
+from apiserver.endpoints.deadlines import answer_within, requested_seconds
 from apiserver.endpoints.handlers import Action, Handlers, RequestContext, action_of, custom_action_of
-from apiserver.endpoints.http_response import Answer, Reply
-from apiserver.endpoints.negotiation import answer_form, routed_form
-from apiserver.endpoints.nonresource import BAD_REQUEST, Page, Pages
+from apiserver.endpoints.http_response import Reply, Response
+from apiserver.endpoints.negotiation import negotiate, negotiate_routed
+from apiserver.endpoints.nonresource import BAD_REQUEST, NonResourceHandlers, NonResourceResponse
 from apiserver.endpoints.params import NO_QUERY, is_dry_run, parse_query
 from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn_first
 from apiserver.endpoints.routes import Router, well_escaped
@@ -34,17 +34,17 @@ from apiserver.registry.subresources import CONNECTIONS
 log = logging.getLogger("apiserver")
 access = logging.getLogger("apiserver.access")
 
-READS = frozenset(("GET", "HEAD"))
+READ_METHODS = frozenset(("GET", "HEAD"))
 METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
-KNOWN = METHODS | READS
+LABELED_METHODS = METHODS | READ_METHODS
 """Methods that metrics label by their names."""
-RECENT = 1024
+MAX_RECENT_PATHS = 1024
 """The number of paths that are cached."""
-TEMPLATES = 8192
+MAX_TEMPLATES = 8192
 """The number of templates that are cached: one per method on the objects, or on one subresource, of a collection."""
-LONGEST = 512
+MAX_CACHED_PATH = 512
 """The longest path that is cached; those of ordinary objects are shorter."""
-REPORTED = {"create": "POST", "update": "PUT"}
+VERB_LABELS = {"create": "POST", "update": "PUT"}
 """Verb → its label in metrics, if it is not the verb in capitals (metrics.CanonicalVerb)."""
 
 
@@ -53,7 +53,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class InflightLimits:
     """The limits of requests in flight; 0 is no limit."""
 
     reading: int = 400
@@ -61,7 +61,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Outcome:
+class RequestOutcome:
     """Facts about a request that are needed after it is answered or has failed.
 
     Attributes:
@@ -86,7 +86,7 @@ class RouteMatch(NamedTuple):
     watch: bool = False
 
 
-class Template(NamedTuple):
+class RouteTemplate(NamedTuple):
     """A match without a name: a method on any object of a collection, or on one subresource of any of them."""
 
     resource: Resource
@@ -96,7 +96,7 @@ class Template(NamedTuple):
     labels: Labels
 
 
-class Dispatch:
+class RouteCache:
     """A cache of route matches by (method, path), kept until the table of resources changes.
 
     Recent paths are cached as they are. All others share one template for all names in a collection:
@@ -109,7 +109,7 @@ class Dispatch:
     def __init__(self, router: Router) -> None:
         self._router = router
         self._recent: dict[tuple[str, str], RouteMatch] = {}
-        self._templates: dict[tuple[str, str, str], Template] = {}
+        self._templates: dict[tuple[str, str, str], RouteTemplate] = {}
 
     def invalidate(self) -> None:
         """Drop all matches: a row was added or removed."""
@@ -126,8 +126,8 @@ class Dispatch:
         if match is not None:
             return match
         match = self._from_template(method, path) or self._bind(method, path)
-        if match is not None and len(path) <= LONGEST:
-            _keep(self._recent, (method, path), match, limit=RECENT)
+        if match is not None and len(path) <= MAX_CACHED_PATH:
+            _keep(self._recent, (method, path), match, limit=MAX_RECENT_PATHS)
         return match
 
     def _from_template(self, method: str, path: str) -> RouteMatch | None:
@@ -157,7 +157,7 @@ class Dispatch:
         else:
             action = action_of(method, target)
         match = RouteMatch(target, action, _labels(action.verb, target), route.watch)
-        if not route.watch and not route.proxy_path and len(path) <= LONGEST:
+        if not route.watch and not route.proxy_path and len(path) <= MAX_CACHED_PATH:
             self._keep_template(method, path, match)
         return match
 
@@ -166,8 +166,8 @@ class Dispatch:
         resource, namespace, name, subresource = match.target
         end = f"/{name}/{subresource}" if subresource else f"/{name}"
         if _is_plain_name(name) and path.endswith(end):
-            template = Template(resource, namespace, subresource, match.action, match.labels)
-            _keep(self._templates, (method, path.removesuffix(end), subresource), template, limit=TEMPLATES)
+            template = RouteTemplate(resource, namespace, subresource, match.action, match.labels)
+            _keep(self._templates, (method, path.removesuffix(end), subresource), template, limit=MAX_TEMPLATES)
 
 
 def _is_plain_name(segment: str) -> bool:
@@ -205,15 +205,15 @@ class Server:
         router: Router,
         handlers: Handlers,
         watches: Watches,
-        pages: Pages,
+        pages: NonResourceHandlers,
         metrics: Metrics,
         customs: CustomKinds,
         ids: Ids,
-        limits: Limits,
+        limits: InflightLimits,
     ) -> None:
         self._authentication = authentication
         self._authorizer = authorizer
-        self._dispatch = Dispatch(router)
+        self._dispatch = RouteCache(router)
         self._handlers = handlers
         self._watches = watches
         self._pages = pages
@@ -230,11 +230,11 @@ class Server:
         """Answer one request; every error becomes a Status."""
         began = time.perf_counter()
         audit_id = request.headers.get("Audit-Id") or self._audit_ids.next()
-        outcome = Outcome()
+        outcome = RequestOutcome()
         try:
             allowed = self._allowed_seconds(request) if "timeout=" in request.raw_path else None
             answering = self._answer(request, audit_id, outcome)
-            answer = await (answering if allowed is None else within(allowed, answering))
+            answer = await (answering if allowed is None else answer_within(allowed, answering))
         except ApiError as error:
             answer = status_response(error, request, audit_id=audit_id)
         except (ConnectionError, TimeoutError) as error:
@@ -245,12 +245,12 @@ class Server:
             if request.writer.output_size and request.transport is not None:
                 request.transport.abort()  # a stream that has begun can only be broken off
             answer = status_response(errors.internal("the request could not be served"), request, audit_id=audit_id)
-        if outcome.deprecation and isinstance(answer, Answer):  # a stream has sent it already
+        if outcome.deprecation and isinstance(answer, Response):  # a stream has sent it already
             warn_first(answer, outcome.deprecation)
         seconds = time.perf_counter() - began
-        self._metrics.tally(outcome.labels or Labels(request.method if request.method in KNOWN else "other")).add(
-            answer.status, seconds
-        )
+        self._metrics.tally(
+            outcome.labels or Labels(request.method if request.method in LABELED_METHODS else "other")
+        ).add(answer.status, seconds)
         if access.isEnabledFor(logging.INFO):
             access.info(
                 '%s "%s %s" %d %.1fms "%s" %s',
@@ -264,7 +264,7 @@ class Server:
             )
         return answer
 
-    async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: Outcome) -> Reply:
+    async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: RequestOutcome) -> Reply:
         path, _, search = request.raw_path.partition("?")
         headers = request.headers
         user = self._user_of(request)
@@ -275,7 +275,7 @@ class Server:
         query = parse_query(search) if search else NO_QUERY
         match = self._dispatch.match(request.method, path)
         if match is None:
-            page = self._page(request, path, query, user=user, audit_id=audit_id)
+            page = self._nonresource_response(request, path, query, user=user, audit_id=audit_id)
             return await compressed(page, headers.get("Accept-Encoding", ""))
         target, action, labels, watch = match
         context = RequestContext(request, target, query, user, audit_id)
@@ -284,7 +284,7 @@ class Server:
         if target.resource.custom:
             self._customs.check_resolved(target.resource)
         if watched:
-            return await self._watched(context, outcome)
+            return await self._watch(context, outcome)
         outcome.labels = labels._replace(dry_run=_dry_run(query)) if "dryRun" in query else labels
         if target.subresource in CONNECTIONS:
             return await action.handle(self._handlers, context)
@@ -311,12 +311,14 @@ class Server:
         transport = request.transport
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         user = self._authentication.user_of(request.headers.get("Authorization"), certificate)
-        return impersonated(user, request.headers, self._authorizer) if asks_to_impersonate(request.headers) else user
+        return (
+            impersonated_user(user, request.headers, self._authorizer) if asks_to_impersonate(request.headers) else user
+        )
 
     def _authorize(self, context: RequestContext, verb: str, path: str) -> None:
         target = context.target
         resource = target.resource
-        request = Request(
+        request = AuthorizationRequest(
             context.user,
             verb,
             path,
@@ -337,8 +339,8 @@ class Server:
                 f'"{resource.group}"{where}',
             )
 
-    async def _limited(self, context: RequestContext, action: Action, outcome: Outcome) -> Answer:
-        kind = "readOnly" if context.request.method in READS else "mutating"
+    async def _limited(self, context: RequestContext, action: Action, outcome: RequestOutcome) -> Response:
+        kind = "readOnly" if context.request.method in READ_METHODS else "mutating"
         inflight, limit = self._metrics.inflight, self._limits[kind]
         if limit and inflight[kind] >= limit:
             raise errors.too_many_requests("Too many requests, please try again later.", 1)
@@ -348,11 +350,11 @@ class Server:
             answer = await action.handle(self._handlers, context)
         finally:
             inflight[kind] -= 1
-        assert isinstance(answer, Answer)  # the others are CONNECTIONS
+        assert isinstance(answer, Response)  # the others are CONNECTIONS
         encoding = context.request.headers.get("Accept-Encoding")
         return await compressed(answer, encoding) if encoding else answer
 
-    async def _watched(self, context: RequestContext, outcome: Outcome) -> web.StreamResponse:
+    async def _watch(self, context: RequestContext, outcome: RequestOutcome) -> web.StreamResponse:
         resource = context.target.resource
         outcome.deprecation = resource.deprecation
         if "watch" not in resource.verbs:
@@ -365,12 +367,16 @@ class Server:
         finally:
             running[labels] -= 1
 
-    def _page(self, request: web.BaseRequest, path: str, query: Parameters, *, user: User, audit_id: str) -> Answer:
-        if not self._authorizer.allows(Request(user, request.method.lower(), path)) and not is_public(path):
+    def _nonresource_response(
+        self, request: web.BaseRequest, path: str, query: Parameters, *, user: User, audit_id: str
+    ) -> Response:
+        if not self._authorizer.allows(AuthorizationRequest(user, request.method.lower(), path)) and not is_public(
+            path
+        ):
             raise errors.forbidden(
                 "", "", name="", why=f'User "{user.name}" cannot {request.method.lower()} path "{path}"'
             )
-        page = self._pages.page(path, query, request.headers.get("Accept", ""))
+        page = self._pages.respond(path, query, request.headers.get("Accept", ""))
         if page.routed and request.method != "GET":
             raise errors.method_not_allowed()
         if page.negotiated:
@@ -393,18 +399,18 @@ def _is_long_running(match: RouteMatch, query: Parameters) -> bool:
     return match.watch or (match.action.verb == "list" and query.is_true("watch"))
 
 
-def _page_response(page: Page, audit_id: str) -> Answer:
+def _page_response(page: NonResourceResponse, audit_id: str) -> Response:
     return response(page.body, code=page.code, media=page.media, audit_id=audit_id)
 
 
-def _as_requested(page: Page, request: web.BaseRequest, query: Parameters) -> Page:
+def _as_requested(page: NonResourceResponse, request: web.BaseRequest, query: Parameters) -> NonResourceResponse:
     """Return a page of discovery in the media type and layout that the client requests.
 
     Raises:
         ApiError: 406.
     """
-    negotiate = routed_form if page.routed else answer_form
-    form = negotiate(request.headers.get("Accept", ""), transforms=False)
+    negotiator = negotiate_routed if page.routed else negotiate
+    form = negotiator(request.headers.get("Accept", ""), transforms=False)
     pretty = form.pretty or is_pretty(query, request.headers.get("User-Agent", ""))
     return page._replace(body=shaped(page.body, form.media, pretty=pretty), media=form.media)
 
@@ -419,7 +425,7 @@ def _labels(verb: str, target: Target) -> Labels:
     single = target.name or verb == "create"
     scope = "resource" if single else "namespace" if target.namespace else "cluster"
     return Labels(
-        REPORTED.get(verb) or verb.upper(),
+        VERB_LABELS.get(verb) or verb.upper(),
         resource.group,
         resource.version,
         resource.plural,

@@ -12,9 +12,9 @@ from apiserver.api.httpstream import is_upgrade_request
 from apiserver.endpoints import params
 from apiserver.endpoints.handlers import RequestContext
 from apiserver.endpoints.negotiation import JSON
-from apiserver.endpoints.rendering import Renderer, Shape
+from apiserver.endpoints.rendering import OutputOptions, Renderer
 from apiserver.endpoints.responses import warning
-from apiserver.endpoints.watch_stream import Frames, Stream, WatchOptions, default_seconds
+from apiserver.endpoints.watch_stream import FrameEncoder, WatchOptions, WatchStream, default_seconds
 from apiserver.metrics import Metrics
 from apiserver.registry.context import Registry
 
@@ -29,8 +29,8 @@ class Watches:
         self._registry = registry
         self._renderer = renderer
         self._metrics = metrics
-        self._frames: dict[tuple[str, str, Shape], Frames] = {}
-        self._open: dict[Stream, asyncio.Task[object]] = {}
+        self._frames: dict[tuple[str, str, OutputOptions], FrameEncoder] = {}
+        self._open: dict[WatchStream, asyncio.Task[object]] = {}
         self._stopping = False
 
     async def serve(self, context: RequestContext) -> web.StreamResponse:
@@ -50,7 +50,7 @@ class Watches:
             bookmarks=context.query.is_true("allowWatchBookmarks"),
             initial=None if initial is None else context.query.is_true("sendInitialEvents"),
         )
-        stream = Stream(self._registry.storage, self._frames_of(context, shape), target.namespace, options)
+        stream = WatchStream(self._registry.storage, self._frames_of(context, shape), target.namespace, options)
         task = asyncio.current_task()
         assert task is not None
         self._open[stream] = task
@@ -82,15 +82,15 @@ class Watches:
         for task in stuck:
             task.cancel()
 
-    def _frames_of(self, context: RequestContext, shape: Shape) -> Frames:
+    def _frames_of(self, context: RequestContext, shape: OutputOptions) -> FrameEncoder:
         resource = context.target.resource
         key = (resource.api_version, resource.plural, shape)
         frames = self._frames.get(key)
         if frames is None:
-            frames = self._frames[key] = Frames(self._renderer, self._registry.codecs.codec_of(resource), shape)
+            frames = self._frames[key] = FrameEncoder(self._renderer, self._registry.codecs.codec_of(resource), shape)
         return frames
 
-    async def _send(self, context: RequestContext, stream: Stream) -> web.StreamResponse:
+    async def _send(self, context: RequestContext, stream: WatchStream) -> web.StreamResponse:
         resource = context.target.resource
         gvr = (resource.group, resource.version, resource.plural)
         event_counts = self._metrics.watch_events
@@ -130,7 +130,7 @@ async def _upgrade(request: web.BaseRequest) -> web.WebSocketResponse:
 
 
 @asynccontextmanager
-async def _close_with_client(socket: web.WebSocketResponse, stream: Stream) -> AsyncIterator[None]:
+async def _close_with_client(socket: web.WebSocketResponse, stream: WatchStream) -> AsyncIterator[None]:
     """Read from the socket while the block sends, and end the stream when the client closes or disconnects."""
 
     async def watch_for_close() -> None:
@@ -146,8 +146,8 @@ async def _close_with_client(socket: web.WebSocketResponse, stream: Stream) -> A
         closing.cancel()
 
 
-def _shape(context: RequestContext) -> Shape:
-    shape = context.shape()
+def _shape(context: RequestContext) -> OutputOptions:
+    shape = context.output_options()
     if shape.form.media != JSON:
         raise errors.not_acceptable(
             "only the following media types are accepted: application/json;stream=watch, "

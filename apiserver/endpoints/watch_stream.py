@@ -11,7 +11,7 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
-from apiserver.endpoints.rendering import Renderer, Shape
+from apiserver.endpoints.rendering import OutputOptions, Renderer
 from apiserver.registry.codec import Codec
 from apiserver.registry.options import ListOptions
 from apiserver.registry.storage import Match, Storage, map_store_errors, matcher, parse_revision, prefix_of
@@ -46,10 +46,10 @@ class WatchOptions:
     initial: bool | None = None
 
 
-class Frames:
+class FrameEncoder:
     """Encoded events of one kind in one shape, made once and shared by all its watchers."""
 
-    def __init__(self, renderer: Renderer, codec: Codec, shape: Shape) -> None:
+    def __init__(self, renderer: Renderer, codec: Codec, shape: OutputOptions) -> None:
         self.codec = codec
         self.shape = shape
         self._renderer = renderer
@@ -62,10 +62,10 @@ class Frames:
         if frame is None:
             if len(self._made) >= SHARED_FRAMES:
                 del self._made[next(iter(self._made))]
-            frame = self._made[key] = self.own(event_type, kv, first=False)
+            frame = self._made[key] = self.private(event_type, kv, first=False)
         return frame
 
-    def own(self, event_type: str, kv: KeyValue, *, first: bool) -> bytes:
+    def private(self, event_type: str, kv: KeyValue, *, first: bool) -> bytes:
         """Return a frame that is not shared."""
         return _frame(event_type, self._renderer.event(kv, self.codec, self.shape, first=first))
 
@@ -83,10 +83,10 @@ def error_frame(error: ApiError) -> bytes:
     return _frame("ERROR", orjson.dumps(error.status()))
 
 
-class Stream:
+class WatchStream:
     """One watch: its start, its selection, and the frames that it yields until it ends."""
 
-    def __init__(self, storage: Storage, frames: Frames, namespace: str, options: WatchOptions) -> None:
+    def __init__(self, storage: Storage, frames: FrameEncoder, namespace: str, options: WatchOptions) -> None:
         """Prepare the watch.
 
         Raises:
@@ -218,8 +218,8 @@ class Stream:
     def _frame(self, event_type: str, kv: KeyValue, *, shared: bool = True) -> bytes:
         if self._first:
             self._first = False
-            return self._frames.own(event_type, kv, first=True)
-        return self._frames.shared(event_type, kv) if shared else self._frames.own(event_type, kv, first=False)
+            return self._frames.private(event_type, kv, first=True)
+        return self._frames.shared(event_type, kv) if shared else self._frames.private(event_type, kv, first=False)
 
 
 def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ _STEPS = (
     (8 * _YEAR, _YEAR, "y", _DAY, "d"),
 )
 
-_LONGEST = ((1 << 63) - 1) // 10**9
+_MAX_DURATION_SECONDS = ((1 << 63) - 1) // 10**9
 """Seconds of Go's longest duration, 292 years: anything older is shown as that old."""
 
 _ZERO_TIME = -62135596800.0  # 0001-01-01T00:00:00Z, what Go writes for a time that is not set
@@ -33,7 +33,7 @@ def human_duration(seconds: float) -> str:
 
     Source: HumanDuration of k8s.io/apimachinery/pkg/util/duration.
     """
-    whole = min(int(seconds), _LONGEST)
+    whole = min(int(seconds), _MAX_DURATION_SECONDS)
     if whole < _SECONDS_ALONE:
         if whole < -1:
             return "<invalid>"

@@ -19,7 +19,7 @@ class Conversion:
     alike: frozenset[str] = frozenset()
 
 
-def renamed(obj: Obj, names: Mapping[str, str]) -> Obj:
+def rename_fields(obj: Obj, names: Mapping[str, str]) -> Obj:
     """Return the object with its top-level fields renamed (old name → new name)."""
     return {names.get(key, key): value for key, value in obj.items()}
 

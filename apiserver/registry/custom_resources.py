@@ -17,9 +17,9 @@ from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.scale_paths import ScalePaths, scale_paths
 from apiserver.api.schema import Decoded, DecodeError, Schema, may_repeat_fields, repeated_fields
 from apiserver.api.validation.embedded import validate_embedded
-from apiserver.apiextensions.rules.rules import Rules
-from apiserver.apiextensions.rules.verdicts import Verdict, has_rules
-from apiserver.apiextensions.structural import Structural
+from apiserver.apiextensions.rules.rules import RuleValidator
+from apiserver.apiextensions.rules.verdicts import RuleResult, has_rules
+from apiserver.apiextensions.structural import StructuralSchema
 from apiserver.apiextensions.structural.openapi import published
 from apiserver.groups.kruise.conversion import conversion
 from apiserver.registry.codec import SchemaGeneration
@@ -75,13 +75,13 @@ class CustomVersions:
         self.is_converted = (spec.get("conversion") or {}).get("strategy") != "Webhook"
         self.schema_generation = SchemaGeneration()
         self.types = types
-        self._structurals: dict[str, Structural] = {}
+        self._structurals: dict[str, StructuralSchema] = {}
 
-    def structural(self, name: str) -> Structural | None:
+    def structural(self, name: str) -> StructuralSchema | None:
         """Return the structural schema of a version, None if the definition has no such version (any longer)."""
         structural = self._structurals.get(name)
         if structural is None and name in self.entries:
-            structural = self._structurals[name] = Structural(_schema(self.entries[name]), self.types.schema)
+            structural = self._structurals[name] = StructuralSchema(_schema(self.entries[name]), self.types.schema)
         return structural
 
     def decodes_like(self, other: "CustomVersions") -> bool:
@@ -116,7 +116,7 @@ class CustomKind:
         return _schema(self.version)
 
     @cached_property
-    def structural(self) -> Structural:
+    def structural(self) -> StructuralSchema:
         """The structural schema of its objects."""
         structural = self.versions.structural(self.resource.version)
         assert structural is not None, "a row is that of a version"
@@ -137,9 +137,9 @@ class CustomKind:
         return self._published
 
     @cached_property
-    def rules(self) -> Rules | None:
+    def rules(self) -> RuleValidator | None:
         """The CEL validation rules of its schema, None if there are none."""
-        return Rules(self.schema) if has_rules(self.schema) else None
+        return RuleValidator(self.schema) if has_rules(self.schema) else None
 
     @cached_property
     def scale(self) -> ScalePaths | None:
@@ -221,7 +221,7 @@ class CustomKind:
             raise ApiError(500, "", f"conversion webhook for {group}/{source}, Kind={kind} failed: {_NO_WEBHOOKS}")
         return convert(obj)
 
-    def validate(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> Verdict:
+    def validate(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> RuleResult:
         """Validate an object, all but its metadata (customresource/strategy.go and validator.go).
 
         Rules that fail for parts which an update leaves unchanged give warnings.
@@ -242,11 +242,11 @@ class CustomKind:
             failures += validate_embedded(path, resource)
         failures += schema.list_errors(obj, old)
         if self.rules is None:
-            return Verdict(failures)
+            return RuleResult(failures)
         if any(error.reason in _BLOCKING for error in failures):
-            return Verdict([*failures, field.invalid("<nil>", None, _UNVALIDATED)])
-        verdict = self.rules.judge(obj, old)
-        return Verdict(failures + verdict.errors, verdict.warnings)
+            return RuleResult([*failures, field.invalid("<nil>", None, _UNVALIDATED)])
+        verdict = self.rules.validate(obj, old)
+        return RuleResult(failures + verdict.errors, verdict.warnings)
 
 
 class CustomKinds:

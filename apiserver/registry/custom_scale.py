@@ -26,14 +26,14 @@ def scale_status(obj: Obj, paths: ScalePaths) -> Iterator[FieldError]:
     if paths.label_selector is None:
         return
     try:
-        paths.label_selector.text(obj)
+        paths.label_selector.read_string(obj)
     except NestedFieldError as error:
         yield _wrong_type(paths.label_selector, "", error)
 
 
 def _replicas(obj: Obj, nested: NestedField) -> Iterator[FieldError]:
     try:
-        replicas = nested.integer(obj) or 0
+        replicas = nested.read_int64(obj) or 0
     except NestedFieldError as error:
         yield _wrong_type(nested, 0, error)
         return

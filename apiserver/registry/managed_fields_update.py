@@ -1,7 +1,14 @@
 """Updates metadata.managedFields, the owners of fields, on every write of an object from its creation on."""
 
 from apiserver.api.managedfields.field_sets import MEMBER, FieldSet
-from apiserver.api.managedfields.managed_fields import Owner, created, disowned, known_owner, scaled, updated
+from apiserver.api.managedfields.managed_fields import (
+    ManagerIdentifier,
+    cached_identifier,
+    entries_after_create,
+    entries_after_scale,
+    entries_after_update,
+    entries_without_replicas,
+)
 from apiserver.api.meta import Obj, metadata
 from apiserver.api.nested_fields import NestedField
 from apiserver.api.resources import Resource
@@ -11,7 +18,7 @@ from apiserver.registry.decoding import Decoded
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.spec_cache import CachedSpec
 
-_REPLICAS = NestedField.at(".spec.replicas")
+_REPLICAS = NestedField.parse(".spec.replicas")
 """The field that the Scale of a built-in kind sets."""
 
 
@@ -25,7 +32,7 @@ def update_managed_fields(registry: Registry, target: Target, old: Obj, new: Obj
         _set_owners(new["metadata"], [])
         return
     kind = registry.fields_of(target.resource)
-    _set_owners(new["metadata"], updated(old, new, kind, owner=owner, time=now))
+    _set_owners(new["metadata"], entries_after_update(old, new, kind, owner=owner, time=now))
 
 
 def _is_unfit(registry: Registry, resource: Resource, old: Obj) -> bool:
@@ -37,16 +44,20 @@ def _is_unfit(registry: Registry, resource: Resource, old: Obj) -> bool:
     return custom is not None and not custom.structural.fits_types(old)
 
 
-def _scaled(registry: Registry, resource: Resource, old: Obj, new: Obj, *, owner: Owner, time: str) -> list[Obj]:
+def _scaled(
+    registry: Registry, resource: Resource, old: Obj, new: Obj, *, owner: ManagerIdentifier, time: str
+) -> list[Obj]:
     stored: list[Obj] = metadata(old).get("managedFields") or []
     custom = registry.customs.find(resource)
     if custom is not None:
         versions = custom.versions.entries
-        return disowned(stored, {f"{resource.group}/{name}": _replicas_of(entry) for name, entry in versions.items()})
-    before, after = _REPLICAS.integer(old) or 0, _REPLICAS.integer(new) or 0
+        return entries_without_replicas(
+            stored, {f"{resource.group}/{name}": _replicas_of(entry) for name, entry in versions.items()}
+        )
+    before, after = _REPLICAS.read_int64(old) or 0, _REPLICAS.read_int64(new) or 0
     if before == after:
         return stored
-    return scaled(stored, _set_of(_REPLICAS), gone=not after, owner=owner, time=time)
+    return entries_after_scale(stored, _set_of(_REPLICAS), gone=not after, owner=owner, time=time)
 
 
 def _replicas_of(version: Obj) -> FieldSet | None:
@@ -71,16 +82,16 @@ def create_managed_fields(registry: Registry, target: Target, decoded: Decoded, 
     tracked = meta.get("managedFields")
     if cached_spec is None and pending is None:
         emptied = {f"f:{name}": MEMBER for name in decoded.emptied}
-        _set_owners(meta, created(obj, kind, owner=owner, time=now, known=emptied))
+        _set_owners(meta, entries_after_create(obj, kind, owner=owner, time=now, known=emptied))
         return
     if cached_spec is not None:
         rest = obj.copy()
         del rest["spec"]
         # an untracked object has nothing to compare with: its field set will only be written
         fields = cached_spec.fields if tracked else cached_spec.written
-        _set_owners(meta, created(rest, kind, owner=owner, time=now, known={"f:spec": fields}))
+        _set_owners(meta, entries_after_create(rest, kind, owner=owner, time=now, known={"f:spec": fields}))
         return
-    entries = created(obj, kind, owner=owner, time=now)
+    entries = entries_after_create(obj, kind, owner=owner, time=now)
     if pending is not None and entries and not tracked:
         key, spec = pending
         gvk = (resource.group, resource.version, resource.kind)
@@ -88,8 +99,8 @@ def create_managed_fields(registry: Registry, target: Target, decoded: Decoded, 
     _set_owners(meta, entries)
 
 
-def _owner(target: Target, options: WriteOptions) -> Owner:
-    return known_owner(options.manager, "Update", target.resource.api_version, target.subresource)
+def _owner(target: Target, options: WriteOptions) -> ManagerIdentifier:
+    return cached_identifier(options.manager, "Update", target.resource.api_version, target.subresource)
 
 
 def _set_owners(meta: Obj, entries: list[Obj]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
-from apiserver.api.namespace_conditions import Remaining, updated
+from apiserver.api.namespace_conditions import RemainingContent, update_conditions
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
     Action,
@@ -139,7 +139,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
     if not observed.others:
         yield RequeueAfter(1.0)  # discovery is not complete yet
         return
-    remaining, meta = Remaining(undiscovered=observed.undiscovered), observed.namespace["metadata"]
+    remaining, meta = RemainingContent(undiscovered=observed.undiscovered), observed.namespace["metadata"]
     estimate = 0
     if observed.pods is not None:
         grace = observed.grace if now - seconds(meta["deletionTimestamp"]) < observed.grace else 0
@@ -159,7 +159,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
 
 
 def _delete_content(
-    contents: Sequence[ContentKind], name: str, remaining: Remaining, *, grace: int
+    contents: Sequence[ContentKind], name: str, remaining: RemainingContent, *, grace: int
 ) -> Generator[Action, Any, int]:
     """Delete a namespace's objects of some kinds, note what remains, and return the seconds it may still take.
 
@@ -187,7 +187,7 @@ def _delete_content(
 
 
 def _list_content(
-    contents: Sequence[ContentKind], name: str, remaining: Remaining
+    contents: Sequence[ContentKind], name: str, remaining: RemainingContent
 ) -> Generator[Action, Any, dict[Kind, Sequence[Obj]]]:
     """List objects of some kinds; a kind that turns out not to support it has none."""
     if not contents:
@@ -215,7 +215,7 @@ def _delete_collection(
     return next(refusals, None)
 
 
-def _record_remaining(kind: Kind, items: Sequence[Obj], name: str, remaining: Remaining, grace: int) -> int:
+def _record_remaining(kind: Kind, items: Sequence[Obj], name: str, remaining: RemainingContent, grace: int) -> int:
     """Note what remains of a kind; return the seconds it may take, 0 if no finalizer explains why it remains."""
     remaining.kinds[f"{kind.plural}.{kind.group}"] = len(items)
     finalizers = [finalizer for item in items for finalizer in item["metadata"].get("finalizers") or ()]
@@ -233,11 +233,11 @@ def _is_unsupported(error: ApiError) -> bool:
     return error.code in (404, 405)
 
 
-def _write_conditions(namespace: Obj, remaining: Remaining, now: float) -> Generator[Action, Any, Obj | None]:
+def _write_conditions(namespace: Obj, remaining: RemainingContent, now: float) -> Generator[Action, Any, Obj | None]:
     """Write the conditions if they changed; return the namespace as stored, or None if it is gone."""
     meta, status = namespace["metadata"], namespace.get("status") or {}
     before = status.get("conditions") or []
-    conditions = updated(before, remaining, stamp(now))
+    conditions = update_conditions(before, remaining, stamp(now))
     if conditions == before:
         return namespace
     body = {"metadata": {"uid": meta["uid"]}, "status": {"conditions": conditions}}

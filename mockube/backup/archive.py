@@ -24,10 +24,10 @@ FORMAT: Final = 1
 
 _LEVEL: Final = 1
 """The level of gzip: objects are alike, so a higher level takes several times as long for little."""
-_INSIDE: Final = "mockube-backup"
+_GZIP_NAME: Final = "mockube-backup"
 """The name in gzip's header: it identifies a backup whose first line can no longer be read."""
 _CHUNK: Final = 1 << 18
-_LONGEST: Final = 1 << 25
+_MAX_LINE_BYTES: Final = 1 << 25
 """The most bytes of a line: an object has up to 1.5 MiB, and JSON makes six bytes of some."""
 
 
@@ -133,7 +133,7 @@ def new_archive(path: Path, header: Header, files: Mapping[str, bytes], *, repla
     draft.unlink(missing_ok=True)
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as raw:
-            with gzip.GzipFile(_INSIDE, "wb", _LEVEL, raw, mtime=0) as file:
+            with gzip.GzipFile(_GZIP_NAME, "wb", _LEVEL, raw, mtime=0) as file:
                 writer = Writer(file, header, files)
                 yield writer
                 writer.finish()
@@ -240,7 +240,7 @@ def _parsed(path: Path, file: "BufferedReader[gzip.GzipFile]") -> Iterator[dict[
     checksum, count, is_first = hashlib.sha256(), 0, True
     while True:
         try:
-            text = file.readline(_LONGEST)
+            text = file.readline(_MAX_LINE_BYTES)
             line = orjson.loads(text) if text else None
         except EOFError as error:
             raise _damaged(path, "its end is missing") from error
@@ -316,7 +316,7 @@ def _bytes(path: Path, line: dict[str, Any]) -> bytes:
 
 def _is_ours(path: Path) -> bool:
     with path.open("rb") as file:
-        return _INSIDE.encode() in file.read(64)
+        return _GZIP_NAME.encode() in file.read(64)
 
 
 def _foreign(path: Path) -> ArchiveError:

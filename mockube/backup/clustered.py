@@ -16,11 +16,11 @@ from etcd.pages import range_responses
 from etcd.store import UNFINISHED, Compacted, StoreError, TooLarge, Unreachable
 from mockube.backup.archive import Archive, ArchiveError, Header, Record
 from mockube.backup.options import BackupOptions
-from mockube.backup.progress import Phase, Progress, counted
+from mockube.backup.progress import Phase, Progress, count_text
 
 WRITERS: Final = 64
 """The most writes under way at a time."""
-MOST_RAISED: Final = 3_000_000
+MAX_RAISE: Final = 3_000_000
 """The most revisions by which a cluster is raised: so many take from ten minutes to half an hour."""
 
 _MARK: Final = "mockube-restore"
@@ -35,7 +35,7 @@ _LET_END: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PrefixState:
     """The state of the keys under the prefix.
 
     Attributes:
@@ -49,7 +49,7 @@ class State:
     cluster: str
 
 
-class Prefix:
+class ClusterPrefix:
     """The keys of one store in a cluster. Make it in a running event loop."""
 
     def __init__(self, access: ClusterConfig) -> None:
@@ -63,7 +63,7 @@ class Prefix:
         """Close all connections."""
         await self._cluster.close()
 
-    async def read_state(self) -> State:
+    async def read_state(self) -> PrefixState:
         """Return the current state of the keys under the prefix.
 
         Raises:
@@ -72,7 +72,7 @@ class Prefix:
         """
         answer = await self._cluster.read("/kv/range", self._all | {"count_only": True})
         header = answer["header"]
-        return State(int(header["revision"]), int(answer.get("count", 0)), str(header["cluster_id"]))
+        return PrefixState(int(header["revision"]), int(answer.get("count", 0)), str(header["cluster_id"]))
 
     async def require_whole(self) -> None:
         """Raise ArchiveError if a restore is unfinished there, StoreError if the cluster does not answer."""
@@ -233,9 +233,9 @@ async def back_up(access: ClusterConfig, options: BackupOptions, progress: Progr
         StoreError: the cluster does not answer, or refuses.
         OSError: there is not enough room.
     """
-    prefix = Prefix(access)
+    prefix = ClusterPrefix(access)
     try:
-        progress.say(f"Reading {prefix.name}")
+        progress.print_line(f"Reading {prefix.name}")
         await prefix.require_whole()
         state = await prefix.read_state()
         header = options.header("etcd", revision=state.revision, count=state.count, cluster=state.cluster)
@@ -266,7 +266,7 @@ async def restore(
         ArchiveError: there are objects already, or the cluster's revision is too low to be raised.
         StoreError: the cluster does not answer, or refuses.
     """
-    prefix = Prefix(access)
+    prefix = ClusterPrefix(access)
     try:
         state = await prefix.read_state()
         if not force:
@@ -276,7 +276,9 @@ async def restore(
         missing = 0 if is_same_cluster and not named else above - state.revision
         _require(state, prefix.name, missing, force=force)
         if state.count:
-            progress.say(f"What {prefix.name} has, {counted(state.count, 'key')}, is deleted, as --force says")
+            progress.print_line(
+                f"What {prefix.name} has, {count_text(state.count, 'key')}, is deleted, as --force says"
+            )
             await prefix.empty()
         try:
             await prefix.mark()
@@ -287,7 +289,7 @@ async def restore(
                 await prefix.fill(archive, phase)
             revision = await prefix.unmark()
         except BaseException:
-            progress.say(f"It did not end well: what was restored is deleted again from {prefix.name}")
+            progress.print_line(f"It did not end well: what was restored is deleted again from {prefix.name}")
             await _undo(prefix, progress)
             raise
         if missing > 0 or state.count:
@@ -297,21 +299,21 @@ async def restore(
         await prefix.close()
 
 
-async def _undo(prefix: Prefix, progress: Progress) -> None:
+async def _undo(prefix: ClusterPrefix, progress: Progress) -> None:
     """Delete a partial restore; if that is impossible, servers refuse to start on it."""
     try:
         await prefix.empty()
     except StoreError as error:
-        progress.say(f"It could not be deleted ({error}): run it again with --force")
+        progress.print_line(f"It could not be deleted ({error}): run it again with --force")
 
 
-def _require(state: State, name: str, missing: int, *, force: bool) -> None:
+def _require(state: PrefixState, name: str, missing: int, *, force: bool) -> None:
     if state.count and not force:
         raise ArchiveError(
-            f"{name} has {counted(state.count, 'key')} already: name an empty prefix with --etcd-prefix, or delete "
+            f"{name} has {count_text(state.count, 'key')} already: name an empty prefix with --etcd-prefix, or delete "
             "what it has with --force"
         )
-    if missing > MOST_RAISED:
+    if missing > MAX_RAISE:
         raise ArchiveError(
             f"clients of the old server may have seen revisions up to {state.revision + missing:,}, and {name} is at "
             f"{state.revision:,}: to come above, it would take a write for each. Give --above 0 if no client of the "

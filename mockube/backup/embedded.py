@@ -13,7 +13,7 @@ from etcd.sqlite import SqliteLog
 from etcd.store import Damaged, Unavailable
 from mockube.backup.archive import Archive, ArchiveError, Header, Record, sync_directory
 from mockube.backup.options import BackupOptions
-from mockube.backup.progress import Progress, counted
+from mockube.backup.progress import Progress, count_text
 from mockube.files import make_private_directory
 
 _ROWS: Final = 256
@@ -29,7 +29,7 @@ def back_up(database: Path, options: BackupOptions, progress: Progress) -> Heade
     """
     if not database.is_file():
         raise Unavailable(f"There is no database {database}: name the directory of another with --data-dir.")
-    progress.say(f"Reading {database}")
+    progress.print_line(f"Reading {database}")
     with open_snapshot(database, options.path.parent) as state:
         header = options.header("sqlite", revision=state.revision, count=len(state.live_revisions), closed=state.closed)
         with options.archive(header) as writer, progress.phase("Backing up", header.count) as phase:
@@ -60,7 +60,7 @@ def restore(archive: Archive, database: Path, progress: Progress, *, above: int,
         draft = database.with_name(f".{database.name}.restored.new")  # a killed restore leaves at most this one file
         try:
             if exists:
-                above = max(above, stack.enter_context(_taken(database, progress, force=force)))
+                above = max(above, stack.enter_context(_locked_database(database, progress, force=force)))
             revision = _write(archive, draft, progress, above)
             stack.close()  # releases the old database, which now has in its file what it had in its log
             _put(draft, database, replace=exists)
@@ -84,7 +84,7 @@ def _write(archive: Archive, draft: Path, progress: Progress, above: int) -> int
 
 
 @contextmanager
-def _taken(database: Path, progress: Progress, *, force: bool) -> Iterator[int]:
+def _locked_database(database: Path, progress: Progress, *, force: bool) -> Iterator[int]:
     """Lock a database that is to be replaced; yield its newest revision, as far as it is known."""
     with ExitStack() as stack:
         try:
@@ -93,15 +93,15 @@ def _taken(database: Path, progress: Progress, *, force: bool) -> Iterator[int]:
         except Damaged as error:
             if not force:
                 raise
-            progress.say(f"{error} It is replaced, as --force says.")
+            progress.print_line(f"{error} It is replaced, as --force says.")
             count = newest = 0
         if count and not force:
             raise ArchiveError(
-                f"{database} holds {counted(count, 'object')} already: name an empty directory with --data-dir, or "
+                f"{database} holds {count_text(count, 'object')} already: name an empty directory with --data-dir, or "
                 "replace what it holds with --force"
             )
         if count:
-            progress.say(f"What {database} holds, {counted(count, 'object')}, is replaced, as --force says")
+            progress.print_line(f"What {database} holds, {count_text(count, 'object')}, is replaced, as --force says")
         yield newest
 
 

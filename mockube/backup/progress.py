@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 _BAR: Final = 24
 """The width of a bar in characters, if there is room for it."""
-_LEAST: Final = 8
+_MIN_SECONDS: Final = 8
 """The smallest width of a bar; with less room there is none."""
 _REDRAW: Final = 0.1
 _LINE: Final = 5.0
@@ -31,7 +31,7 @@ class Progress:
     stream: TextIO = field(default_factory=lambda: sys.stderr)
     clock: Callable[[], float] = time.monotonic
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a line."""
         if not self.quiet:
             print(text, file=self.stream, flush=True)
@@ -93,7 +93,7 @@ class Phase:
 
     def _bar(self, width: int) -> str:
         full = round(self._part * width)
-        return f"[{'#' * full}{'-' * (width - full)}] " if width >= _LEAST else ""
+        return f"[{'#' * full}{'-' * (width - full)}] " if width >= _MIN_SECONDS else ""
 
     @property
     def _part(self) -> float:
@@ -105,7 +105,7 @@ class Phase:
         return f"{self.done:,} of {self.total:,} {self.unit}  {self._part:4.0%}  {rate:,.0f}/s{left}"
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """Return a number of things in words: "1 key", "1,200 keys"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

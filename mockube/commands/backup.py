@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
-from mockube.commands.stores import chosen_store, declare_store, run_command
+from mockube.commands.stores import declare_store, run_command, store_location
 
 _DESCRIPTION: Final = """\
 Write all objects of a store, as they are at one revision, to a file. Servers may run, and notice nothing.
@@ -48,9 +48,9 @@ def _back_up(options: argparse.Namespace) -> None:
     from mockube.backup.archive import ArchiveError, refuse_existing
     from mockube.backup.options import BackupOptions
     from mockube.backup.pki import read_pki
-    from mockube.backup.progress import Progress, counted
+    from mockube.backup.progress import Progress, count_text
 
-    store, path = chosen_store(options), options.file.expanduser().absolute()
+    store, path = store_location(options), options.file.expanduser().absolute()
     if path.name == "-" or path.is_dir() or not path.parent.is_dir():
         raise ArchiveError(f"{path} cannot be written: name a file in a directory that exists")
     if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -73,4 +73,4 @@ def _back_up(options: argparse.Namespace) -> None:
     if not options.quiet:
         keys = ", with keys and certificates" if header.files else ""
         size = path.stat().st_size
-        print(f"{counted(header.count, 'object')} at revision {header.revision:,} in {path} ({size:,} bytes){keys}.")
+        print(f"{count_text(header.count, 'object')} at revision {header.revision:,} in {path} ({size:,} bytes){keys}.")

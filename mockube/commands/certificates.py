@@ -105,27 +105,27 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make(directory: Path, options: argparse.Namespace) -> None:
-    from mockube.certificates import called, ensure, ensure_etcd
+    from mockube.certificates import certificate_hosts, ensure_certificates, ensure_etcd_certificates
 
     now = time.time()
     hosts = [*options.host, *(target.host for target in options.kubeconfig)]
-    names = called(hosts, options.service_cluster_ip_range)
-    certificates = ensure(directory / "pki", names, now=now)
+    names = certificate_hosts(hosts, options.service_cluster_ip_range)
+    certificates = ensure_certificates(directory / "pki", names, now=now)
     print(f"Certificates for {', '.join(names)} are in {certificates.directory}.")
     _write_kubeconfigs(options.kubeconfig, certificates)
     if options.etcd_dir:
         directory_of_etcd = options.etcd_dir.expanduser().absolute() / "pki"
-        ensure_etcd(directory_of_etcd, options.etcd_host, now=now)
+        ensure_etcd_certificates(directory_of_etcd, options.etcd_host, now=now)
         print(f"Certificates for etcd are in {directory_of_etcd}.")
 
 
 def _write_kubeconfigs(kubeconfigs: Sequence[KubeconfigTarget], certificates: "Certificates") -> None:
     """Write the kubeconfigs."""
-    from mockube.kubeconfig import Access, write_kubeconfig
+    from mockube.kubeconfig import ClusterAccess, write_kubeconfig
 
     for target in kubeconfigs:
         file = target.file.expanduser().absolute()
-        write_kubeconfig(file, Access(target.url, certificates.authority.read_bytes(), certificates.token))
+        write_kubeconfig(file, ClusterAccess(target.url, certificates.authority.read_bytes(), certificates.token))
         print(f"{file} leads to {target.url}.")
 
 

@@ -5,7 +5,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mockube.commands.stores import ChosenStore, chosen_store, declare_store, run_command
+from mockube.commands.stores import StoreLocation, declare_store, run_command, store_location
 
 if TYPE_CHECKING:
     from mockube.backup.archive import Archive
@@ -63,10 +63,10 @@ def _restore(options: argparse.Namespace) -> None:
 
     from mockube.backup.archive import ArchiveError, open_archive
     from mockube.backup.pki import require_no_pki, write_pki
-    from mockube.backup.progress import Progress, counted
+    from mockube.backup.progress import Progress, count_text
     from mockube.backup.revisions import highest_seen
 
-    store, progress = chosen_store(options), Progress(quiet=options.quiet)
+    store, progress = store_location(options), Progress(quiet=options.quiet)
     archive = open_archive(options.file.expanduser().absolute())
     if options.with_pki and not archive.files:
         raise ArchiveError(f"{archive.path} has no certificates: leave out --with-pki")
@@ -81,11 +81,11 @@ def _restore(options: argparse.Namespace) -> None:
         if options.with_pki:
             write_pki(store.data_dir, archive.files)
     if not options.quiet:
-        print(f"{counted(archive.header.count, 'object')} restored into {store.name}, at revision {revision:,}.")
+        print(f"{count_text(archive.header.count, 'object')} restored into {store.name}, at revision {revision:,}.")
 
 
 def _fill(
-    store: ChosenStore, archive: "Archive", progress: "Progress", *, above: int, options: argparse.Namespace
+    store: StoreLocation, archive: "Archive", progress: "Progress", *, above: int, options: argparse.Namespace
 ) -> int:
     if store.access is not None:
         import asyncio
@@ -103,7 +103,7 @@ def _fill(
     return embedded.restore(archive, store.database, progress, above=above, force=options.force)
 
 
-def _own(store: ChosenStore, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
+def _own(store: StoreLocation, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
     """Lock the data directory for this process if something in it is written; raises InUseError, OSError."""
     from mockube.files import locked, make_private_directory
 

@@ -18,7 +18,7 @@ _PREFIX: Final = "/registry"
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenStore:
+class StoreLocation:
     """The store that a command line names.
 
     Attributes:
@@ -64,7 +64,7 @@ def declare_etcd(command: argparse.ArgumentParser) -> None:
     add("--etcd-password-file", type=Path, metavar="FILE", help="a file with that user's password")
 
 
-def chosen_store(options: argparse.Namespace) -> ChosenStore:
+def store_location(options: argparse.Namespace) -> StoreLocation:
     """Return the store that the flags name.
 
     Raises:
@@ -79,16 +79,16 @@ def chosen_store(options: argparse.Namespace) -> ChosenStore:
 
     data_dir = (options.data_dir or default_data_dir()).expanduser().absolute()
     if options.store == "sqlite":
-        return ChosenStore(data_dir, database_of(str(data_dir)))
+        return StoreLocation(data_dir, database_of(str(data_dir)))
     scheme, _, location = options.store.partition("://")
     if scheme == "sqlite" and location:
-        return ChosenStore(data_dir, database_of(location).absolute())
+        return StoreLocation(data_dir, database_of(location).absolute())
     if scheme not in ("http", "https") or not location:
         raise ConfigError(
             f"--store {options.store}: nothing is kept there: give sqlite, sqlite:///DIRECTORY or http://HOST:PORT"
         )
     access = etcd_access(check(Config(store=options.store, etcd=etcd_of(options))).etcd)
-    return ChosenStore(data_dir, access=replace(access, endpoints=endpoints_of(options.store)))
+    return StoreLocation(data_dir, access=replace(access, endpoints=endpoints_of(options.store)))
 
 
 def run_command(work: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from mockube.commands.stores import declare_etcd
 
 if TYPE_CHECKING:
     from apiserver.config import Config
-    from mockube.control_plane import Running
+    from mockube.control_plane import RunningControlPlane
 
 _DESCRIPTION: Final = """\
 Start a cluster and keep it until Ctrl-C or SIGTERM. It prints how to reach it.
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     from mockube.kubeconfig import KubeconfigError
 
     try:
-        stop = Stop()
+        stop = ExitCode()
         run_loop(_up(options, started, stop))
     except (ConfigError, InUseError, KubeconfigError) as error:
         return fail(error)
@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 @dataclass(slots=True)
-class Stop:
+class ExitCode:
     """The outcome of the command.
 
     Attributes:
@@ -129,7 +129,7 @@ class Stop:
     code: int = 0
 
 
-async def _up(options: argparse.Namespace, started: float, outcome: Stop) -> None:
+async def _up(options: argparse.Namespace, started: float, outcome: ExitCode) -> None:
     from apiserver.__main__ import set_up_logging
     from apiserver.component_base.process import spare_collector, stop_signal
     from apiserver.config import Config, check, etcd_of
@@ -170,7 +170,7 @@ async def _up(options: argparse.Namespace, started: float, outcome: Stop) -> Non
 
 
 def _servers(
-    options: argparse.Namespace, running: "Running", config: "Config", unusable: Callable[[], None]
+    options: argparse.Namespace, running: "RunningControlPlane", config: "Config", unusable: Callable[[], None]
 ) -> contextlib.AbstractAsyncContextManager[None]:
     """Run the other servers; the user hears of them only if they cannot run."""
     from mockube.servers import more_servers
@@ -180,7 +180,11 @@ def _servers(
 
 
 def _controllers(
-    options: argparse.Namespace, running: "Running", started: float, unusable: Callable[[], None], number: int
+    options: argparse.Namespace,
+    running: "RunningControlPlane",
+    started: float,
+    unusable: Callable[[], None],
+    number: int,
 ) -> contextlib.AbstractAsyncContextManager[None]:
     """Run one controller manager; it reports when it is at work, or that it cannot run."""
     from mockube.manager import ManagerOptions, manager_process
@@ -193,8 +197,8 @@ def _controllers(
         nodes=options.nodes,
         controllers=options.controllers,
         metrics_port=port,
-        several=options.managers > 1,
-        more=tuple(options.manager_flag),
+        elect_leader=options.managers > 1,
+        extra_flags=tuple(options.manager_flag),
         verbosity=options.verbose,
     )
 
@@ -212,7 +216,7 @@ def _working(line: str, *, seconds: float) -> str:
     )
 
 
-def _greeting(running: "Running", *, kept: bool, seconds: float) -> str:
+def _greeting(running: "RunningControlPlane", *, kept: bool, seconds: float) -> str:
     return _STARTED.format(
         version=running.version,
         url=running.url,

@@ -1,6 +1,6 @@
 import pytest
 
-from apiserver.api.deprecation import deprecation
+from apiserver.api.deprecation import deprecation_warning
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,4 @@ from apiserver.api.deprecation import deprecation
     ],
 )
 def test_users_of_a_kind_are_warned_from_its_release_on(api_version: str, kind: str, minor: int, said: str) -> None:
-    assert deprecation(api_version, kind, minor) == said
+    assert deprecation_warning(api_version, kind, minor) == said

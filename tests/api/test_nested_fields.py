@@ -8,7 +8,7 @@ import pytest
 from apiserver.api.meta import Obj
 from apiserver.api.nested_fields import NestedField, NestedFieldError
 
-REPLICAS = NestedField.at(".spec.replicas")
+REPLICAS = NestedField.parse(".spec.replicas")
 NO_MAP = "expected map[string]interface{}"
 
 
@@ -23,7 +23,7 @@ NO_MAP = "expected map[string]interface{}"
     ],
 )
 def test_a_number_is_found_or_is_not_there(obj: Obj, found: int | None):
-    assert REPLICAS.integer(obj) == found
+    assert REPLICAS.read_int64(obj) == found
 
 
 @pytest.mark.parametrize(
@@ -43,24 +43,24 @@ def test_a_number_is_found_or_is_not_there(obj: Obj, found: int | None):
 )
 def test_what_is_no_whole_number_is_refused(obj: Obj, why: str):
     with pytest.raises(NestedFieldError) as refused:
-        REPLICAS.integer(obj)
+        REPLICAS.read_int64(obj)
     assert str(refused.value).endswith(why)
 
 
 def test_the_step_that_fails_is_told():
     with pytest.raises(NestedFieldError, match=r"^\.a\.b accessor error: 1 is of the type int64, expected map"):
-        NestedField.at("a.b.c").text({"a": 1})
+        NestedField.parse("a.b.c").read_string({"a": 1})
 
 
 def test_a_text_is_no_number():
-    field = NestedField.at(".status.selector")
-    assert field.text({"status": {"selector": "a=b"}}) == "a=b"
+    field = NestedField.parse(".status.selector")
+    assert field.read_string({"status": {"selector": "a=b"}}) == "a=b"
     with pytest.raises(NestedFieldError, match="5 is of the type int64, expected string"):
-        field.text({"status": {"selector": 5}})
+        field.read_string({"status": {"selector": 5}})
 
 
 def test_brackets_are_part_of_a_name():
-    assert NestedField.at(".spec.replicas[0]").integer({"spec": {"replicas[0]": 2}}) == 2
+    assert NestedField.parse(".spec.replicas[0]").read_int64({"spec": {"replicas[0]": 2}}) == 2
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_brackets_are_part_of_a_name():
 )
 def test_a_value_is_put_into_a_copy(obj: Obj, changed: Obj):
     before = copy.deepcopy(obj)
-    assert REPLICAS.put(obj, 7) == changed
+    assert REPLICAS.set_value(obj, 7) == changed
     assert obj == before
 
 
 def test_parts_that_do_not_change_are_shared():
     obj: dict[str, Any] = {"spec": {"template": {"a": 1}}, "status": {}}
-    changed = REPLICAS.put(obj, 7)
+    changed = REPLICAS.set_value(obj, 7)
     assert changed["spec"]["template"] is obj["spec"]["template"]
     assert changed["status"] is obj["status"]
 
@@ -87,5 +87,5 @@ def test_parts_that_do_not_change_are_shared():
 @pytest.mark.parametrize("spec", [None, "a", []])
 def test_nothing_is_put_into_what_is_no_map(spec: Any):
     with pytest.raises(NestedFieldError) as refused:
-        REPLICAS.put({"spec": spec}, 7)
+        REPLICAS.set_value({"spec": spec}, 7)
     assert str(refused.value) == "value cannot be set because .spec is not a map[string]interface{}"

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from apiserver.apiextensions.rules import Rules, rule_errors
+from apiserver.apiextensions.rules import RuleValidator, rule_errors
 from apiserver.cel.checker import check
 from apiserver.cel.errors import CompileError
-from apiserver.cel.evaluation.program import Outcome, program
+from apiserver.cel.evaluation.program import EvalResult, program
 from apiserver.cel.literals import check_literals
 from apiserver.cel.parsing import parse
 from apiserver.cel.values import MISSING, EvaluationError, MapValue, Optional, is_list, items_of
@@ -14,7 +14,7 @@ from apiserver.cel.values import MISSING, EvaluationError, MapValue, Optional, i
 Obj = dict[str, Any]
 
 
-def outcome_of(text: str, limit: int = 1_000_000) -> Outcome:
+def outcome_of(text: str, limit: int = 1_000_000) -> EvalResult:
     checked = check(parse(text), {}, lambda _name, _field: None)
     check_literals(checked)
     return program(checked, ()).evaluate((), limit)
@@ -68,7 +68,7 @@ def checked() -> Callable[..., list[str]]:
     """What is wrong with an object by the rules of a schema."""
 
     def told(schema: Obj, obj: Any, *old: Any) -> list[str]:
-        return [str(error) for error in Rules(schema).check(obj, *old)]
+        return [str(error) for error in RuleValidator(schema).check(obj, *old)]
 
     return told
 
@@ -80,7 +80,7 @@ def holds() -> Callable[..., list[str]]:
     def told(rule: str | Obj, schema: Obj, obj: Any, *old: Any) -> list[str]:
         rules = [{"rule": rule} if isinstance(rule, str) else rule]
         root = {"type": "object", "properties": {"v": schema | {"x-kubernetes-validations": rules}}}
-        return [str(error) for error in Rules(root).check({"v": obj}, *({"v": each} for each in old))]
+        return [str(error) for error in RuleValidator(root).check({"v": obj}, *({"v": each} for each in old))]
 
     return told
 

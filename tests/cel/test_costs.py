@@ -4,8 +4,8 @@ import pytest
 from patience import some_work
 from rule_schemas import NUMBER, TEXT, WHOLE, many, of, ruled, values
 
-from apiserver.apiextensions.rules import Rules
-from apiserver.apiextensions.rules.compilation import Scope, compile_rule
+from apiserver.apiextensions.rules import RuleValidator
+from apiserver.apiextensions.rules.compilation import ExpressionScope, compile_rule
 from apiserver.apiextensions.rules.schema_types import Declarations
 
 ROOT = "s.properties[v].x-kubernetes-validations[0].rule"
@@ -19,7 +19,7 @@ def estimated(rule, schema):
     declarations = Declarations()
     declared = declarations.declaration_of(schema, is_root=False)
     assert declared is not None
-    return compile_rule(rule, Scope(declarations, declared, optional_old=False)).cost
+    return compile_rule(rule, ExpressionScope(declarations, declared, optional_old=False)).cost
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_message_may_not_cost_too_much_either(refused):
 
 def test_one_evaluation_may_not_cost_more_than_a_million():
     schema = of(v=ruled(many(WHOLE), "self.all(x, self.all(y, x + y >= 0))", "self.size() < 10"))
-    errors = [str(error) for error in Rules(schema).check({"v": [1] * 2000})]
+    errors = [str(error) for error in RuleValidator(schema).check({"v": [1] * 2000})]
     assert errors == [
         (
             "v: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation "
@@ -170,7 +170,7 @@ def test_one_evaluation_may_not_cost_more_than_a_million():
 def test_all_rules_of_an_object_may_not_cost_more_than_ten_millions():
     rules = ["self.all(x, self.all(y, x + y >= 0))"] * 30
     schema = of(v=ruled(many(WHOLE), *rules), w=ruled(TEXT, "false"))
-    errors = [str(error) for error in Rules(schema).check({"v": [1] * 300, "w": "x"})]
+    errors = [str(error) for error in RuleValidator(schema).check({"v": [1] * 300, "w": "x"})]
     assert errors == [
         (
             'v: Invalid value: "array": validation failed due to running out of cost budget, no further validation '
@@ -196,7 +196,7 @@ def test_all_rules_of_an_object_may_not_cost_more_than_ten_millions():
     ],
 )
 def test_no_rule_holds_up_the_server(rule):
-    rules = Rules(of(v=ruled(many(WHOLE), *[rule] * 20)))
+    rules = RuleValidator(of(v=ruled(many(WHOLE), *[rule] * 20)))
     obj = {"v": list(range(3000))}
     with some_work(120):
         rules.check(obj)

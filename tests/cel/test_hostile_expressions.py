@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.apiextensions.rules import Rules
+from apiserver.apiextensions.rules import RuleValidator
 
 
 def of(v, rule):
@@ -67,5 +67,5 @@ def test_sets_and_maps_are_compared_in_time():
     numbers = list(range(20_000))
     schema = {"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "set"}
     rule = "lists.range(100000).all(i, self == self)"
-    (message,) = Rules(of(schema, rule)).check({"v": numbers})
+    (message,) = RuleValidator(of(schema, rule)).check({"v": numbers})
     assert "actual cost limit exceeded" in str(message)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.apiextensions.rules import Preexisting
+from apiserver.apiextensions.rules import PreexistingExpressions
 
 VALUE = {
     "type": "object",
@@ -60,7 +60,7 @@ def test_a_new_rule_may_use_what_the_release_before_knew(told, rule, since):
     assert told(rule, since) == told(rule, 0) == []
     if since > 25:
         assert told(rule, since - 1) != []
-        assert told(rule, since - 1, preexisting=Preexisting(frozenset((rule,)))) == []
+        assert told(rule, since - 1, preexisting=PreexistingExpressions(frozenset((rule,)))) == []
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_messages_are_told_apart_from_rules(told):
     text = "'%d'.format([1])"
     rule = {"rule": "self.s == 'a'", "messageExpression": text}
     assert told(rule, 29) == ["1:12: undeclared reference to 'format' (in container '')"]
-    assert told(rule, 29, preexisting=Preexisting(frozenset((text,)))) != []
-    assert told(rule, 29, preexisting=Preexisting(messages=frozenset((text,)))) == []
+    assert told(rule, 29, preexisting=PreexistingExpressions(frozenset((text,)))) != []
+    assert told(rule, 29, preexisting=PreexistingExpressions(messages=frozenset((text,)))) == []
 
 
 def test_a_field_is_called_as_it_is_escaped_unless_it_is_a_keyword(told):

@@ -3,7 +3,7 @@
 import pytest
 from rule_schemas import TEXT, WHOLE, many, of, ruled, values
 
-from apiserver.apiextensions.rules import Rules
+from apiserver.apiextensions.rules import RuleValidator
 
 
 def keyed(items):
@@ -103,7 +103,7 @@ def test_a_message_may_speak_of_what_was_there_before(checked):
 
 
 def verdict(schema, obj, old):
-    found = Rules(schema).judge(obj, old)
+    found = RuleValidator(schema).validate(obj, old)
     return [str(error) for error in found.errors], found.warnings
 
 

@@ -8,7 +8,7 @@ import pytest
 from apiserver.api.errors import ApiError
 from apiserver.api.resources import Resource, ResourceTable, Subresource
 from apiserver.endpoints.routes import Route, Router
-from apiserver.endpoints.server import LONGEST, RECENT, TEMPLATES, Dispatch
+from apiserver.endpoints.server import MAX_CACHED_PATH, MAX_RECENT_PATHS, MAX_TEMPLATES, RouteCache
 from apiserver.release import load_release
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -83,7 +83,7 @@ class CountingRouter(Router):
         return super().route(path)
 
 
-def meaning(dispatch: Dispatch, method: str, path: str) -> Any:
+def meaning(dispatch: RouteCache, method: str, path: str) -> Any:
     """Return what a method on a path means, or how it is refused."""
     try:
         bound = dispatch.match(method, path)
@@ -94,16 +94,16 @@ def meaning(dispatch: Dispatch, method: str, path: str) -> Any:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_a_path_means_does_not_depend_on_the_paths_before_it(table: ResourceTable, method: str) -> None:
-    used = Dispatch(Router(table))
+    used = RouteCache(Router(table))
     for path in (*PATHS, *reversed(PATHS)):
-        assert meaning(used, method, path) == meaning(Dispatch(Router(table)), method, path), path
+        assert meaning(used, method, path) == meaning(RouteCache(Router(table)), method, path), path
 
 
 @pytest.mark.parametrize(("method", "below"), [("GET", ""), ("DELETE", ""), ("PATCH", "/status"), ("POST", "/binding")])
 def test_a_path_is_split_once_for_all_names_in_a_collection(table: ResourceTable, method: str, below: str) -> None:
     router = CountingRouter(table)
-    dispatch = Dispatch(router)
-    for number in range(2 * RECENT):
+    dispatch = RouteCache(router)
+    for number in range(2 * MAX_RECENT_PATHS):
         bound = dispatch.match(method, f"{PODS}/p{number}{below}")
         assert bound is not None
         assert bound.target.name == f"p{number}"
@@ -113,30 +113,30 @@ def test_a_path_is_split_once_for_all_names_in_a_collection(table: ResourceTable
 @pytest.mark.parametrize("below", ["", "/a", "/a/status"])
 def test_a_path_that_comes_again_is_not_split_again(table: ResourceTable, below: str) -> None:
     router = CountingRouter(table)
-    dispatch = Dispatch(router)
+    dispatch = RouteCache(router)
     assert dispatch.match("GET", f"{PODS}{below}") is dispatch.match("GET", f"{PODS}{below}")
     assert router.splits == 1
 
 
 @pytest.mark.parametrize("below", ["", "/a", "/a/status"])
 def test_a_server_with_many_namespaces_remembers_so_many_of_them_and_no_more(table: ResourceTable, below: str) -> None:
-    dispatch = Dispatch(Router(table))
-    for number in range(TEMPLATES + 1):
+    dispatch = RouteCache(Router(table))
+    for number in range(MAX_TEMPLATES + 1):
         assert dispatch.match("GET", f"/api/v1/namespaces/n{number}/pods{below}") is not None
-    assert len(dispatch._recent) <= RECENT
-    assert len(dispatch._templates) <= TEMPLATES
+    assert len(dispatch._recent) <= MAX_RECENT_PATHS
+    assert len(dispatch._templates) <= MAX_TEMPLATES
 
 
 def test_a_path_that_is_too_long_is_not_remembered(table: ResourceTable) -> None:
-    dispatch = Dispatch(Router(table))
-    assert dispatch.match("GET", f"{PODS}/{'a' * LONGEST}") is not None
+    dispatch = RouteCache(Router(table))
+    assert dispatch.match("GET", f"{PODS}/{'a' * MAX_CACHED_PATH}") is not None
     assert not dispatch._recent
     assert not dispatch._templates
 
 
 def test_a_path_of_a_row_that_is_gone_leads_nowhere(table: ResourceTable) -> None:
     rows = ResourceTable(table)
-    dispatch = Dispatch(Router(rows))
+    dispatch = RouteCache(Router(rows))
     paths = [f"/apis/example.com/v1/namespaces/a/widgets{below}" for below in ("", "/a", "/a/status")]
     assert all(dispatch.match("GET", path) for path in paths)
     gone = rows.find("example.com", "v1", "widgets")

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import ApiError
-from apiserver.endpoints.negotiation import answer_form, clauses, error_media, routed_form
+from apiserver.endpoints.negotiation import clauses, error_media, negotiate, negotiate_routed
 
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 
@@ -40,7 +40,7 @@ def test_specific_clauses_go_first_and_then_those_of_quality(accept, order):
     ],
 )
 def test_the_first_clause_that_can_be_met_is(accept, media):
-    assert answer_form(accept).media == media
+    assert negotiate(accept).media == media
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_an_error_takes_no_other_shape(accept, media):
 
 
 def test_a_route_knows_no_wildcard_of_subtypes():
-    assert answer_form("application/*").media == "application/json"
+    assert negotiate("application/*").media == "application/json"
     with pytest.raises(ApiError, match="406: Not Acceptable"):
-        routed_form("application/*")
-    assert routed_form("application/*, application/yaml").media == "application/yaml"
+        negotiate_routed("application/*")
+    assert negotiate_routed("application/*, application/yaml").media == "application/yaml"
 
 
 def test_of_protobuf_a_route_says_that_it_cannot_be_had():
     with pytest.raises(ApiError, match=r"representations: application/json, application/yaml$"):
-        routed_form("application/vnd.kubernetes.protobuf")
+        negotiate_routed("application/vnd.kubernetes.protobuf")

@@ -96,7 +96,9 @@ def test_what_is_wrong_with_an_object_is_said(kubectl: Any, line: str, says: str
 
 
 def test_a_certificate_is_kept_with_its_key(kubectl: Any) -> None:
-    ca.make(kubectl.directory, ["a"], now=time.time(), write=lambda n, text: kubectl.file(n, text.decode()))
+    ca.make_certificates(
+        kubectl.directory, ["a"], now=time.time(), write=lambda n, text: kubectl.file(n, text.decode())
+    )
     kubectl.says("create secret tls cert --cert=ca.crt --key=ca.key", "secret/cert created")
     kubectl.says("get secret cert", r"NAME .*\ncert +kubernetes.io/tls +2 +\d+s")
 

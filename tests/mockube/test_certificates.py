@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from mockube.certificates import Certificates, ensure, server_names
+from mockube.certificates import Certificates, ensure_certificates, server_names
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -24,7 +24,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def made(directory: Path, *, names: tuple[str, ...] = NAMES, now: float = NOW) -> Certificates:
-    return ensure(directory, names, now=now)
+    return ensure_certificates(directory, names, now=now)
 
 
 def contents(directory: Path) -> dict[str, bytes]:

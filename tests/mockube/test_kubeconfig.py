@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mockube.kubeconfig import Access, KubeconfigError, write_kubeconfig
+from mockube.kubeconfig import ClusterAccess, KubeconfigError, write_kubeconfig
 
-ACCESS = Access("https://127.0.0.1:6443", b"a certificate", "a-token")
+ACCESS = ClusterAccess("https://127.0.0.1:6443", b"a certificate", "a-token")
 OURS = {
     "clusters": [
         {
@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "config"
 
 
-def written(path: Path, access: Access = ACCESS) -> dict[str, object]:
+def written(path: Path, access: ClusterAccess = ACCESS) -> dict[str, object]:
     write_kubeconfig(path, access)
     config = yaml.safe_load(path.read_text())
     assert isinstance(config, dict)
@@ -77,7 +77,7 @@ def test_writing_twice_changes_nothing(path: Path) -> None:
 
 
 def test_an_entry_of_an_earlier_start_is_replaced_in_its_place(path: Path) -> None:
-    first = Access("https://127.0.0.1:1", b"an older certificate", "an-older-token")
+    first = ClusterAccess("https://127.0.0.1:1", b"an older certificate", "an-older-token")
     written(path, first)
     assert written(path) == {
         "apiVersion": "v1", "kind": "Config", **OURS, "current-context": "mockube", "preferences": {},

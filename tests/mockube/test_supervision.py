@@ -12,7 +12,7 @@ import uvloop
 from patience import SECONDS
 
 from mockube import supervisor
-from mockube.supervisor import Callbacks, supervised
+from mockube.supervisor import Callbacks, supervise
 
 ANSWERS = """
 import pathlib, sys
@@ -46,7 +46,7 @@ async def starts(program: str, answered: Path) -> int:
     lines: list[str] = []
     async with (
         asyncio.timeout(SECONDS),
-        supervised([sys.executable, "-c", program, str(answered)], Callbacks(lines.append, lambda: None)),
+        supervise([sys.executable, "-c", program, str(answered)], Callbacks(lines.append, lambda: None)),
     ):
         while len(lines) < 2 and not await asyncio.to_thread(answered.exists):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)

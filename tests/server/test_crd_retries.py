@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.controllers.retries import FIRST_WAIT, LONGEST_WAIT, Retries
+from apiserver.controllers.retries import BASE_DELAY, MAX_DELAY, BackoffQueue
 
 
 class Time:
@@ -21,41 +21,41 @@ def time():
 
 @pytest.fixture
 def retries(time):
-    return Retries(time)
+    return BackoffQueue(time)
 
 
 def test_nothing_is_due_before_something_fails(retries):
-    assert (retries.due(), retries.wait()) == ([], None)
+    assert (retries.due_names(), retries.seconds_to_next()) == ([], None)
 
 
 def test_each_failure_doubles_the_wait_until_it_is_long_enough(retries, time):
     waits = []
     for _ in range(12):
-        retries.failed("a")
-        waits.append(retries.wait())
+        retries.add_rate_limited("a")
+        waits.append(retries.seconds_to_next())
         time.seconds += waits[-1]
-        assert retries.due() == ["a"]
-    assert waits[:3] == pytest.approx([FIRST_WAIT, 2 * FIRST_WAIT, 4 * FIRST_WAIT])
-    assert waits[-1] == pytest.approx(LONGEST_WAIT)
+        assert retries.due_names() == ["a"]
+    assert waits[:3] == pytest.approx([BASE_DELAY, 2 * BASE_DELAY, 4 * BASE_DELAY])
+    assert waits[-1] == pytest.approx(MAX_DELAY)
 
 
 def test_what_is_due_first_is_waited_for_and_the_others_wait_on(retries, time):
-    retries.failed("a")
-    retries.failed("a")
-    retries.failed("b")
-    time.seconds += retries.wait()
-    assert retries.due() == ["b"]
-    retries.settled("b")
-    assert retries.wait() == pytest.approx(FIRST_WAIT)
-    time.seconds += LONGEST_WAIT
-    assert (retries.due(), retries.wait()) == (["a"], 0.0)
+    retries.add_rate_limited("a")
+    retries.add_rate_limited("a")
+    retries.add_rate_limited("b")
+    time.seconds += retries.seconds_to_next()
+    assert retries.due_names() == ["b"]
+    retries.forget("b")
+    assert retries.seconds_to_next() == pytest.approx(BASE_DELAY)
+    time.seconds += MAX_DELAY
+    assert (retries.due_names(), retries.seconds_to_next()) == (["a"], 0.0)
 
 
 def test_what_went_well_begins_anew_when_it_fails_again(retries):
     for _ in range(5):
-        retries.failed("a")
-    retries.settled("a")
-    retries.settled("never failed")
-    assert retries.wait() is None
-    retries.failed("a")
-    assert retries.wait() == pytest.approx(FIRST_WAIT)
+        retries.add_rate_limited("a")
+    retries.forget("a")
+    retries.forget("never failed")
+    assert retries.seconds_to_next() is None
+    retries.add_rate_limited("a")
+    assert retries.seconds_to_next() == pytest.approx(BASE_DELAY)

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from patience import SECONDS
 
-from apiserver.app import Running, serving
+from apiserver.app import RunningServer, serving
 from apiserver.config import Config, check
 
 TOKEN = "of-the-administrator"
@@ -75,7 +75,7 @@ class Watched:
 class Api:
     """A client of one server."""
 
-    running: Running
+    running: RunningServer
     session: aiohttp.ClientSession
 
     @property
@@ -165,7 +165,7 @@ def opened(tokens: Path) -> Open:
 
 
 @asynccontextmanager
-async def client(running: Running) -> AsyncIterator[aiohttp.ClientSession]:
+async def client(running: RunningServer) -> AsyncIterator[aiohttp.ClientSession]:
     limits, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with aiohttp.ClientSession(connector=limits, headers=headers, timeout=timeout, read_bufsize=2**22) as session:

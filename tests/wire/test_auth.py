@@ -19,7 +19,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from apiserver.api.user import User
 from apiserver.app import serving
 from apiserver.auth.authorization import MODES
-from apiserver.auth.impersonation import impersonated
+from apiserver.auth.impersonation import impersonated_user
 from apiserver.config import Config, ConfigError, check
 from mockube import Cluster
 
@@ -250,7 +250,7 @@ async def test_without_a_certificate_a_token_will_do(cluster) -> None:
 
 def test_a_name_to_act_as_that_is_no_utf_8_can_be_told() -> None:
     headers = CIMultiDictProxy(CIMultiDict({"Impersonate-User": "a\udcff"}))
-    assert impersonated(User("admin"), headers, MODES["AlwaysAllow"]()).name == "a\ufffd"
+    assert impersonated_user(User("admin"), headers, MODES["AlwaysAllow"]()).name == "a\ufffd"
 
 
 async def test_nobody_known_acts_as_nobody_else(api) -> None:

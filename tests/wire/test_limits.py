@@ -10,7 +10,7 @@ import pytest
 from patience import SECONDS
 
 from apiserver.config import Config
-from apiserver.endpoints.server import Limits
+from apiserver.endpoints.server import InflightLimits
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 MiB = 2**20
@@ -169,7 +169,7 @@ async def test_a_header_that_is_too_long_is_refused(api) -> None:
 
 
 async def test_more_readers_than_may_be_are_429_and_watches_do_not_count(opened) -> None:
-    async with opened(Config(limits=Limits(reading=2, mutating=1))) as api, asyncio.TaskGroup() as group:
+    async with opened(Config(limits=InflightLimits(reading=2, mutating=1))) as api, asyncio.TaskGroup() as group:
         watches = [await api.session.get(f"{api.url}{CONFIG_MAPS}?watch=1") for _ in range(5)]
         future = f"{CONFIG_MAPS}?resourceVersion={api.now + 1}"
         waiting = [group.create_task(api.get(future)) for _ in range(2)]
@@ -189,7 +189,7 @@ async def test_more_readers_than_may_be_are_429_and_watches_do_not_count(opened)
 
 
 async def test_more_writers_than_may_be_are_429(opened) -> None:
-    async with opened(Config(limits=Limits(reading=1, mutating=1))) as api:
+    async with opened(Config(limits=InflightLimits(reading=1, mutating=1))) as api:
         reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
         head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 26\r\n"
         writer.write(f"{head}Authorization: Bearer of-the-administrator\r\n\r\n".encode())  # the body is yet to come
@@ -205,7 +205,7 @@ async def test_more_writers_than_may_be_are_429(opened) -> None:
 
 
 async def test_no_limit_is_no_limit(opened) -> None:
-    async with opened(Config(limits=Limits(reading=0, mutating=0))) as api:
+    async with opened(Config(limits=InflightLimits(reading=0, mutating=0))) as api:
         replies = await asyncio.gather(*(api.get(CONFIG_MAPS) for _ in range(500)))
         assert {reply.code for reply in replies} == {200}
 
@@ -272,7 +272,7 @@ async def test_an_address_is_not_given_twice_when_a_client_breaks_off(opened, tm
 
 @pytest.mark.looptime
 async def test_a_body_that_does_not_come_gives_its_place_up(opened) -> None:
-    async with opened(Config(limits=Limits(reading=1, mutating=1))) as api:
+    async with opened(Config(limits=InflightLimits(reading=1, mutating=1))) as api:
         reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
         head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n"
         writer.write(f"{head}Authorization: Bearer of-the-administrator\r\n\r\n{{".encode())

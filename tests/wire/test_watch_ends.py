@@ -14,7 +14,7 @@ import pytest
 from patience import SECONDS
 
 from apiserver.config import Config
-from apiserver.endpoints.watch_stream import Frames
+from apiserver.endpoints.watch_stream import FrameEncoder
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 WATCH = f"{CONFIG_MAPS}?watch=1"
@@ -243,7 +243,7 @@ async def test_a_stream_that_fails_is_broken_off_and_not_answered_anew(api, monk
     def fails(*_: Any) -> bytes:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Frames, "shared", fails)
+    monkeypatch.setattr(FrameEncoder, "shared", fails)
     await api.make("second")
     rest = await asyncio.wait_for(reader.read(), SECONDS)
     writer.close()

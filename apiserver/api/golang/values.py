@@ -10,8 +10,8 @@ import orjson
 
 from apiserver.api.golang.numbers import as_go_writes
 
-MOST_INT = (1 << 63) - 1
-_MIN_INT = -1 << 63
+MAX_INT64 = (1 << 63) - 1
+_MIN_INT64 = -1 << 63
 
 _TYPES = {
     type(None): "<nil>",
@@ -75,7 +75,7 @@ def json_as_written(value: Any) -> str:
 
 def _is_float(value: Any) -> bool:
     """Return whether the value is a float64, which an integer that does not fit into int64 is, too."""
-    return type(value) is float or (type(value) is int and not _MIN_INT <= value <= MOST_INT)
+    return type(value) is float or (type(value) is int and not _MIN_INT64 <= value <= MAX_INT64)
 
 
 def _quoted(text: str) -> str:

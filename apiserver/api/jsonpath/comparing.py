@@ -11,7 +11,7 @@ class ComparisonError(Exception):
     """The values cannot be compared, or not with this operator; the message is upstream's."""
 
 
-def comparison(sign: str) -> Compare:
+def comparison_function(sign: str) -> Compare:
     """Return the function for a comparison operator; for an unknown one it fails when it is first called.
 
     The function raises ComparisonError.

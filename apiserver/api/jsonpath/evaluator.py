@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from apiserver.api.golang.values import go_text, go_type
-from apiserver.api.jsonpath.comparing import ComparisonError, comparison
+from apiserver.api.jsonpath.comparing import ComparisonError, comparison_function
 from apiserver.api.jsonpath.nodes import (
     Action,
     Field,
@@ -217,7 +217,7 @@ def _out_of_bounds(index: int, length: int, values: Values) -> WalkError:
     return WalkError(f"array index out of bounds: index {index}, length {length}", values)
 
 
-def _union(node: Union, steps: Steps) -> Walk:
+def _compile_union(node: Union, steps: Steps) -> Walk:
     walks = [_chain(action, steps) for action in node.actions]
 
     def walk(values: Values) -> Values:
@@ -299,7 +299,7 @@ def _existence(node: Filter, steps: Steps) -> Callable[[Any], bool]:
 
 
 def _comparison(node: Filter, steps: Steps) -> Callable[[Any], bool]:
-    left, right, holds = _chain(node.left, steps), _chain(node.right, steps), comparison(node.operator)
+    left, right, holds = _chain(node.left, steps), _chain(node.right, steps), comparison_function(node.operator)
 
     def passes(item: Any) -> bool:
         lefts = left([item])
@@ -325,7 +325,7 @@ _WALKS: Mapping[type[Node], Callable[[Any, Steps], Walk]] = {
     Recursive: _recursive,
     Slice: _slice,
     Text: _text,
-    Union: _union,
+    Union: _compile_union,
     Wildcard: _wildcard,
 }
 """Node type → the function that compiles it; fields are compiled in _chain."""

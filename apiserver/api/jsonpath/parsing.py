@@ -3,7 +3,7 @@
 import re
 from math import isinf
 
-from apiserver.api.golang.values import MOST_INT
+from apiserver.api.golang.values import MAX_INT64
 from apiserver.api.jsonpath.nodes import (
     Action,
     Field,
@@ -214,10 +214,10 @@ def _bound(text: str) -> int | None:
 def _int64(text: str) -> int | None:
     """Return the number, or None if it does not fit into 64 bits."""
     digits = text.lstrip("+-").lstrip("0") or "0"
-    if len(digits) > len(str(MOST_INT)):  # reading very many digits takes too long
+    if len(digits) > len(str(MAX_INT64)):  # reading very many digits takes too long
         return None
     number = -int(digits) if text[0] == "-" else int(digits)
-    return number if -MOST_INT - 1 <= number <= MOST_INT else None
+    return number if -MAX_INT64 - 1 <= number <= MAX_INT64 else None
 
 
 def _is_wordy(char: str) -> bool:

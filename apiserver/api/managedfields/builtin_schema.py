@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apiserver.api.managedfields.custom_schema import custom_fields
-from apiserver.api.managedfields.value_types import DEDUCED, LEAF, Field, Items, Leaf, Mapped, Struct
+from apiserver.api.managedfields.value_types import DEDUCED, LEAF, Field, Leaf, ListType, MapType, Struct
 from apiserver.api.meta import Obj
 from apiserver.api.schema.go_types import GoTypes, go_field, json_type, reference
 
@@ -83,7 +83,7 @@ class FieldSchema:
     def _metadata(self, definition: str) -> Field:
         fields = self._fields(definition)
         fields |= dict.fromkeys(_STRIPPED_METADATA, _UNOWNED)
-        return Field("f:metadata", Struct(fields), given=True)
+        return Field("f:metadata", Struct(fields), always_present=True)
 
     def custom(self, schema: Obj) -> Struct:
         """Return the type of whole objects of a custom kind, given the schema in its definition."""
@@ -115,10 +115,10 @@ class FieldSchema:
     def _list(self, schema: Obj) -> Leaf:
         if schema.get("x-kubernetes-list-type", "atomic") == "atomic":
             return LEAF
-        return Items(self.kind(schema["items"]), schema.get("x-kubernetes-list-map-keys", ()))
+        return ListType(self.kind(schema["items"]), schema.get("x-kubernetes-list-map-keys", ()))
 
     def _object(self, schema: Obj) -> Leaf:
         if "properties" in schema:
             return Struct(_Fields(self, schema, None))
         items = schema.get("additionalProperties")
-        return Mapped(self.kind(items)) if isinstance(items, dict) else DEDUCED
+        return MapType(self.kind(items)) if isinstance(items, dict) else DEDUCED

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.api.managedfields.field_sets import FieldSet
-from apiserver.api.managedfields.value_types import DEDUCED, LEAF, Changes, Field, Items, Leaf, Mapped, Struct
+from apiserver.api.managedfields.value_types import DEDUCED, LEAF, Changes, Field, Leaf, ListType, MapType, Struct
 from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import LIST_KEYS, LIST_TYPE, MAP_TYPE, items, properties, values
 
@@ -35,7 +35,7 @@ class _Fields(dict[str, Field]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Typed(Leaf):
+class _TypeOrLeaf(Leaf):
     """A value that is owned as a whole unless it has the expected Python type.
 
     Attributes:
@@ -46,9 +46,9 @@ class _Typed(Leaf):
     type: type
     kind: Leaf
 
-    def added(self, value: Any) -> FieldSet:
+    def field_set(self, value: Any) -> FieldSet:
         """Return the set of a new value."""
-        return (self.kind if value.__class__ is self.type else LEAF).added(value)
+        return (self.kind if value.__class__ is self.type else LEAF).field_set(value)
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
         """Add the differences to the changes, part by part if both values have the expected type."""
@@ -72,7 +72,7 @@ def _kind(schema: Obj | None) -> Leaf:
 def _list(schema: Obj) -> Leaf:
     if schema.get(LIST_TYPE, "atomic") == "atomic":
         return LEAF
-    return _Typed(list, Items(_kind(items(schema)), schema.get(LIST_KEYS) or ()))
+    return _TypeOrLeaf(list, ListType(_kind(items(schema)), schema.get(LIST_KEYS) or ()))
 
 
 def _object(schema: Obj) -> Leaf:
@@ -80,6 +80,6 @@ def _object(schema: Obj) -> Leaf:
     if schema.get(MAP_TYPE) == "atomic":
         return LEAF
     if properties(schema):
-        return _Typed(dict, Struct(_fields(schema)))
+        return _TypeOrLeaf(dict, Struct(_fields(schema)))
     of_values = values(schema)
-    return DEDUCED if of_values is None else _Typed(dict, Mapped(_kind(of_values)))
+    return DEDUCED if of_values is None else _TypeOrLeaf(dict, MapType(_kind(of_values)))

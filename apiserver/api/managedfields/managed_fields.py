@@ -17,7 +17,7 @@ from apiserver.api.meta import Obj, metadata
 MAX_UPDATE_MANAGERS = 10
 """The most Update entries of an object; beyond that the oldest are merged (DefaultMaxUpdateManagers)."""
 
-ANCIENT = "ancient-changes"
+ANCIENT_CHANGES = "ancient-changes"
 """The manager of merged entries."""
 
 _MAX_MANAGER_BYTES = 128
@@ -25,7 +25,7 @@ _OPERATIONS = ("Apply", "Update")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Owner:
+class ManagerIdentifier:
     """The owner of an entry; entries of the same owner are merged (BuildManagerIdentifier).
 
     Attributes:
@@ -41,11 +41,11 @@ class Owner:
     subresource: str = ""
 
 
-known_owner = lru_cache(maxsize=1024)(Owner)
+cached_identifier = lru_cache(maxsize=1024)(ManagerIdentifier)
 """A cached Owner: few owners write often."""
 
 
-class Owned(NamedTuple):
+class VersionedSet(NamedTuple):
     """The fields of an owner.
 
     Attributes:
@@ -59,7 +59,7 @@ class Owned(NamedTuple):
     api_version: str
 
 
-Managed = dict[Owner, Owned]
+Managed = dict[ManagerIdentifier, VersionedSet]
 
 
 @lru_cache(maxsize=1024)
@@ -115,8 +115,8 @@ def decode(entries: Iterable[Obj]) -> Managed:
         if entry.get("fieldsType") != "FieldsV1":
             raise ValueError(f"missing or invalid fieldsType in managed fields entry {i}")
         version = api_version if operation == "Update" else ""
-        owner = Owner(entry.get("manager") or "", operation, version, entry.get("subresource") or "")
-        managed[owner] = Owned(parse(entry.get("fieldsV1") or {}), entry.get("time") or "", api_version)
+        owner = ManagerIdentifier(entry.get("manager") or "", operation, version, entry.get("subresource") or "")
+        managed[owner] = VersionedSet(parse(entry.get("fieldsV1") or {}), entry.get("time") or "", api_version)
     return managed
 
 
@@ -126,11 +126,11 @@ def encode(managed: Managed) -> list[Obj]:
     return [_entry(owner, owned.fields, owned.time, owned.api_version) for owner, owned in ranked]
 
 
-def _rank(owner: Owner, owned: Owned) -> tuple[str, ...]:
+def _rank(owner: ManagerIdentifier, owned: VersionedSet) -> tuple[str, ...]:
     return owner.operation, owned.time, owner.manager, owned.api_version, owner.subresource
 
 
-def _entry(owner: Owner, fields: FieldSet, time: str, api_version: str) -> Obj:
+def _entry(owner: ManagerIdentifier, fields: FieldSet, time: str, api_version: str) -> Obj:
     entry: Obj = {"manager": owner.manager, "operation": owner.operation, "apiVersion": api_version}
     if time:
         entry["time"] = time
@@ -141,7 +141,9 @@ def _entry(owner: Owner, fields: FieldSet, time: str, api_version: str) -> Obj:
     return entry
 
 
-def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, known: FieldSet = MEMBER) -> list[Obj]:
+def entries_after_create(
+    obj: Obj, kind: Struct, *, owner: ManagerIdentifier, time: str, known: FieldSet = MEMBER
+) -> list[Obj]:
     """Return the managedFields of an object that is being created (FieldManager.Update against an empty object).
 
     Args:
@@ -151,11 +153,11 @@ def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, known: FieldSet 
         time: now, RFC 3339 in UTC, whole seconds.
         known: sets, by label, of top-level fields that `obj` is passed without.
     """
-    fields = kind.created(obj)
+    fields = kind.created_field_set(obj)
     if known:
         fields = fields | known
     sent = metadata(obj).get("managedFields")
-    managed = _decoded(sent) if sent else {}
+    managed = _decode_sent(sent) if sent else {}
     if not managed:
         return [_entry(owner, fields, time, owner.api_version)] if fields else []
     changes = Changes()
@@ -163,7 +165,9 @@ def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, known: FieldSet 
     return encode(_after_write(managed, changes, owner=owner, time=time))
 
 
-def updated(old: Obj, new: Obj, kind: Struct, *, owner: Owner, time: str, ignored: FieldSet = MEMBER) -> list[Obj]:
+def entries_after_update(
+    old: Obj, new: Obj, kind: Struct, *, owner: ManagerIdentifier, time: str, ignored: FieldSet = MEMBER
+) -> list[Obj]:
     """Return the managedFields of an object after an update or a patch (FieldManager.Update).
 
     Args:
@@ -183,17 +187,19 @@ def updated(old: Obj, new: Obj, kind: Struct, *, owner: Owner, time: str, ignore
     sent = stored if owner.subresource else metadata(new).get("managedFields")
     if sent in ([], [{}]):
         return []  # without entries nothing is tracked until the next apply
-    sent_entries = _decoded(sent) if sent and sent != stored else {}
+    sent_entries = _decode_sent(sent) if sent and sent != stored else {}
     if not (sent_entries or stored):
         return []
     changes = kind.changes(old, new)
     if not (sent_entries or changes.changed or changes.removed):
         return stored
     changes.changed, changes.removed = without(changes.changed, ignored), without(changes.removed, ignored)
-    return encode(_after_write(sent_entries or _stored(stored), changes, owner=owner, time=time))
+    return encode(_after_write(sent_entries or _decode_stored(stored), changes, owner=owner, time=time))
 
 
-def scaled(stored: list[Obj], replicas: FieldSet, *, gone: bool, owner: Owner, time: str) -> list[Obj]:
+def entries_after_scale(
+    stored: list[Obj], replicas: FieldSet, *, gone: bool, owner: ManagerIdentifier, time: str
+) -> list[Obj]:
     """Return the managedFields of an object of a built-in kind after a write of its scale (managedfields.ScaleHandler).
 
     Args:
@@ -210,10 +216,10 @@ def scaled(stored: list[Obj], replicas: FieldSet, *, gone: bool, owner: Owner, t
         changes.removed = replicas
     else:
         changes.changed = replicas
-    return encode(_after_write(_stored(stored), changes, owner=owner, time=time))
+    return encode(_after_write(_decode_stored(stored), changes, owner=owner, time=time))
 
 
-def disowned(stored: list[Obj], replicas: Mapping[str, FieldSet | None]) -> list[Obj]:
+def entries_without_replicas(stored: list[Obj], replicas: Mapping[str, FieldSet | None]) -> list[Obj]:
     """Return the managedFields of a custom object after a write of its scale: the replicas lose their owner.
 
     Upstream cannot convert a Scale to a custom object, so it records no owner (UpdateNoErrors).
@@ -231,56 +237,56 @@ def disowned(stored: list[Obj], replicas: Mapping[str, FieldSet | None]) -> list
     return kept
 
 
-def _stored(entries: Iterable[Obj]) -> Managed:
+def _decode_stored(entries: Iterable[Obj]) -> Managed:
     """Return the entries of a stored object by owner; unlike those of a client they are known to be well-formed."""
     return {
-        known_owner(
+        cached_identifier(
             entry["manager"],
             entry["operation"],
             entry["apiVersion"] if entry["operation"] == "Update" else "",
             entry.get("subresource", ""),
-        ): Owned(entry["fieldsV1"], entry.get("time", ""), entry["apiVersion"])
+        ): VersionedSet(entry["fieldsV1"], entry.get("time", ""), entry["apiVersion"])
         for entry in entries
     }
 
 
-def _decoded(entries: Any) -> Managed:
+def _decode_sent(entries: Any) -> Managed:
     try:
         return decode(entries)
     except ValueError:
         return {}
 
 
-def _after_write(managed: Managed, changes: Changes, *, owner: Owner, time: str) -> Managed:
+def _after_write(managed: Managed, changes: Changes, *, owner: ManagerIdentifier, time: str) -> Managed:
     """Return the entries after a write: changed fields belong to the owner, removed ones to nobody."""
     affected = union(changes.changed, changes.removed)
     remaining: Managed = {}
     for other, owned in managed.items():
         if fields := difference(owned.fields, affected):
-            remaining[other] = Owned(fields, owned.time, owned.api_version)
+            remaining[other] = VersionedSet(fields, owned.time, owned.api_version)
     if changes.changed:
         before, written_fields = remaining.get(owner), in_order(changes.changed)
         fields = union(before.fields, written_fields) if before else written_fields
-        remaining[owner] = Owned(fields, time, owner.api_version)
-    return _capped(remaining)
+        remaining[owner] = VersionedSet(fields, time, owner.api_version)
+    return _cap_managers(remaining)
 
 
-def _capped(managed: Managed) -> Managed:
+def _cap_managers(managed: Managed) -> Managed:
     """Return at most ten Update entries: the oldest are merged, per apiVersion (capmanagers.go)."""
     surplus = sum(owner.operation == "Update" for owner in managed) - MAX_UPDATE_MANAGERS
     if surplus <= 0:
         return managed
     updates = [owner for owner in managed if owner.operation == "Update"]
-    firsts: dict[str, Owner] = {}
+    firsts: dict[str, ManagerIdentifier] = {}
     for owner in sorted(updates, key=lambda owner: (managed[owner].time, owner)):
         if surplus <= 0:
             break
         first = firsts.setdefault(owner.api_version, owner)
         if first is owner:
             continue
-        bucket = Owner(ANCIENT, "Update", owner.api_version)
+        bucket = ManagerIdentifier(ANCIENT_CHANGES, "Update", owner.api_version)
         merged = managed[bucket] if bucket in managed else managed.pop(first)
         newer = managed.pop(owner)
-        managed[bucket] = Owned(union(newer.fields, merged.fields), newer.time, owner.api_version)
+        managed[bucket] = VersionedSet(union(newer.fields, merged.fields), newer.time, owner.api_version)
         surplus -= 1
     return managed

@@ -37,7 +37,7 @@ class Changes:
         self.changed: FieldSet = {}
         self.removed: FieldSet = {}
 
-    def under(self, label: str, below: "Changes") -> None:
+    def add_below(self, label: str, below: "Changes") -> None:
         """Add the changes found below a label."""
         if below.changed:
             self.changed[label] = in_order(below.changed)
@@ -48,7 +48,7 @@ class Changes:
 class Leaf:
     """A value that is owned as a whole: a scalar, an atomic list, an atomic map."""
 
-    def added(self, _value: Any) -> FieldSet:
+    def field_set(self, _value: Any) -> FieldSet:
         """Return the set of a new value."""
         return MEMBER
 
@@ -72,18 +72,18 @@ class Field:
 
     label: str
     kind: Leaf = LEAF
-    given: bool = False
+    always_present: bool = False
 
-    def created(self, value: Any) -> FieldSet | None:
+    def created_field_set(self, value: Any) -> FieldSet | None:
         """Return the set of a value in comparison with the empty object, or None if that has the same value."""
         if isinstance(self.kind, Struct):
-            return self.kind.created(value) or None
+            return self.kind.created_field_set(value) or None
         if self.kind is LEAF:
             return None if value in _ZEROES else MEMBER
-        return {label: trie for label, trie in self.kind.added(value).items() if label != SELF}
+        return {label: trie for label, trie in self.kind.field_set(value).items() if label != SELF}
 
 
-class _Plan:
+class _FieldSetTemplate:
     """The set of all structs with the same keys: a template, and the parts that depend on values."""
 
     def __init__(self, own: FieldSet, parts: Mapping[str, _Part]) -> None:
@@ -111,19 +111,19 @@ class Struct(Leaf):
 
     def __init__(self, fields: Mapping[str, Field]) -> None:
         self._fields = fields
-        self._added: dict[tuple[Any, ...], _Plan] = {}
-        self._created: dict[tuple[Any, ...], _Plan] = {}
+        self._added: dict[tuple[Any, ...], _FieldSetTemplate] = {}
+        self._created: dict[tuple[Any, ...], _FieldSetTemplate] = {}
 
-    def added(self, value: Obj) -> FieldSet:
+    def field_set(self, value: Obj) -> FieldSet:
         """Return the set of a new struct: the struct itself and its fields."""
         keys = tuple(value)
         plan = self._added.get(keys)
         if plan is None:
             parts = {key: _part(field) for key in keys if (field := self._fields[key]).label}
-            plan = _remember(self._added, keys, _Plan({SELF: MEMBER}, parts))
+            plan = _remember(self._added, keys, _FieldSetTemplate({SELF: MEMBER}, parts))
         return plan.fill(value)
 
-    def created(self, value: Obj) -> FieldSet:
+    def created_field_set(self, value: Obj) -> FieldSet:
         """Return the set of an object in comparison with the empty one of its Go type.
 
         The empty object already has all structs that are not pointers, so only their fields are owned, not themselves.
@@ -132,13 +132,15 @@ class Struct(Leaf):
         plan = self._created.get(keys)
         if plan is None:
             fields = {key: field for key in keys if (field := self._fields[key]).label}
-            parts = {key: (f.label, f.created, None) if f.given else _part(f) for key, f in fields.items()}
-            plan = _remember(self._created, keys, _Plan({}, parts))
+            parts = {
+                key: (f.label, f.created_field_set, None) if f.always_present else _part(f) for key, f in fields.items()
+            }
+            plan = _remember(self._created, keys, _FieldSetTemplate({}, parts))
         return plan.fill(value)
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
         """Add the differences, field by field."""
-        changes.under(label, self.changes(old, new))
+        changes.add_below(label, self.changes(old, new))
 
     def changes(self, old: Obj, new: Obj) -> Changes:
         """Return the differences between two objects."""
@@ -151,23 +153,25 @@ class Struct(Leaf):
             if not field.label:
                 continue
             if value is None:
-                if field.given and field.kind is LEAF:  # here null is a value, and no removal
+                if field.always_present and field.kind is LEAF:  # here null is a value, and no removal
                     changes.changed[field.label] = MEMBER
             elif before is not None:
                 field.kind.compare(field.label, before, value, changes)
-            elif (added := field.created(value) if field.given else field.kind.added(value)) is not None:
+            elif (
+                added := field.created_field_set(value) if field.always_present else field.kind.field_set(value)
+            ) is not None:
                 changes.changed[field.label] = added
         changed_labels = {"", *changes.changed}
         for key, value in old.items():
             if value is not None and new.get(key) is None and (field := self._fields[key]).label not in changed_labels:
-                removed = field.created(value) if field.given else field.kind.added(value)
+                removed = field.created_field_set(value) if field.always_present else field.kind.field_set(value)
                 if removed is not None:
                     changes.removed[field.label] = removed
         return changes
 
 
 def _part(field: Field) -> _Part:
-    return field.label, None if field.kind is LEAF else field.kind.added, MEMBER
+    return field.label, None if field.kind is LEAF else field.kind.field_set, MEMBER
 
 
 def _remember(cache: dict[tuple[Any, ...], T], keys: tuple[Any, ...], value: T) -> T:
@@ -178,19 +182,19 @@ def _remember(cache: dict[tuple[Any, ...], T], keys: tuple[Any, ...], value: T) 
     return value
 
 
-class Mapped(Leaf):
+class MapType(Leaf):
     """A map whose entries are owned separately."""
 
     def __init__(self, items: Leaf) -> None:
         self._items = items
         self._known: dict[tuple[Any, ...], FieldSet] = {}
 
-    def added(self, value: Obj) -> FieldSet:
+    def field_set(self, value: Obj) -> FieldSet:
         """Return the set of a new map: the map itself and its entries."""
         if not value:
             return MEMBER
         if self._items is not LEAF:
-            return {SELF: MEMBER} | {f"f:{key}": self._items.added(value[key]) for key in sorted(value)}
+            return {SELF: MEMBER} | {f"f:{key}": self._items.field_set(value[key]) for key in sorted(value)}
         keys = tuple(value)
         if (known := self._known.get(keys)) is not None:
             return known
@@ -202,14 +206,16 @@ class Mapped(Leaf):
         entry_changes = Changes()
         for key, value in new.items():
             if key not in old:
-                entry_changes.changed[f"f:{key}"] = self._items.added(value)
+                entry_changes.changed[f"f:{key}"] = self._items.field_set(value)
             elif old[key] != value:
                 self._items.compare(f"f:{key}", old[key], value, entry_changes)
-        entry_changes.removed = {f"f:{key}": self._items.added(value) for key, value in old.items() if key not in new}
-        changes.under(label, entry_changes)
+        entry_changes.removed = {
+            f"f:{key}": self._items.field_set(value) for key, value in old.items() if key not in new
+        }
+        changes.add_below(label, entry_changes)
 
 
-class Items(Leaf):
+class ListType(Leaf):
     """A list whose items are owned separately: a set of scalars, or a map by some keys of its items."""
 
     def __init__(self, items: Leaf, keys: Iterable[str]) -> None:
@@ -246,15 +252,15 @@ class Items(Leaf):
         return _remember(self._labels, key_values, label) if cacheable else label
 
     def _added(self, values: list[Any]) -> FieldSet:
-        return self._items.added(values[0]) if len(values) == 1 else MEMBER  # equal labels are owned as one
+        return self._items.field_set(values[0]) if len(values) == 1 else MEMBER  # equal labels are owned as one
 
-    def added(self, value: Any) -> FieldSet:
+    def field_set(self, value: Any) -> FieldSet:
         """Return the set of a new list: the list itself and its items."""
         if not value:
             return MEMBER
         fields: FieldSet = {SELF: MEMBER}
         for item in value:
-            fields[self._label(item)] = self._items.added(item)
+            fields[self._label(item)] = self._items.field_set(item)
         if len(fields) <= len(value):
             fields |= {label: self._added(items) for label, items in self._labelled(value).items()}
         return fields if len(value) == 1 else dict(sorted(fields.items()))
@@ -269,11 +275,11 @@ class Items(Leaf):
         item_changes, items = Changes(), self._items
         for item, value in after.items():
             if item not in before:
-                item_changes.changed[item] = items.added(value)
+                item_changes.changed[item] = items.field_set(value)
             elif before[item] != value:
                 items.compare(item, before[item], value, item_changes)
-        item_changes.removed |= {item: items.added(value) for item, value in before.items() if item not in after}
-        changes.under(label, item_changes)
+        item_changes.removed |= {item: items.field_set(value) for item, value in before.items() if item not in after}
+        changes.add_below(label, item_changes)
 
     def _compare_doubles(self, label: str, old: Any, new: Any, changes: Changes) -> None:
         before, after, item_changes = self._labelled(old), self._labelled(new), Changes()
@@ -285,7 +291,7 @@ class Items(Leaf):
         item_changes.removed = item_changes.removed | {
             item: self._added(values) for item, values in before.items() if item not in after
         }
-        changes.under(label, item_changes)
+        changes.add_below(label, item_changes)
 
     def _compare_item(self, item: str, old: list[Any], new: list[Any], changes: Changes) -> None:
         if len(old) == len(new) == 1:
@@ -296,12 +302,12 @@ class Items(Leaf):
             changes.removed[item] = self._added(old)
 
 
-class Deduced(Leaf):
+class DeducedType(Leaf):
     """A value without a schema: objects are owned field by field, other values as a whole."""
 
-    def added(self, value: Any) -> FieldSet:
+    def field_set(self, value: Any) -> FieldSet:
         """Return the set of an object like that of a map, and of anything else like that of a leaf."""
-        return _DEDUCED_MAP.added(value) if isinstance(value, dict) else MEMBER
+        return _DEDUCED_MAP.field_set(value) if isinstance(value, dict) else MEMBER
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
         """Add the differences, entry by entry if both values are objects."""
@@ -309,5 +315,5 @@ class Deduced(Leaf):
         kind.compare(label, old, new, changes)
 
 
-DEDUCED = Deduced()
-_DEDUCED_MAP = Mapped(DEDUCED)
+DEDUCED = DeducedType()
+_DEDUCED_MAP = MapType(DEDUCED)

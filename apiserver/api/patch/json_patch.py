@@ -15,11 +15,11 @@ MAX_COPIED_BYTES = 3 * 1024 * 1024
 _GO_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
 
-class _DoesNotApply(Exception):  # noqa: N818 - an operation has no place to apply to; clients only see a failure
+class _PatchFailed(Exception):  # noqa: N818 - an operation has no place to apply to; clients only see a failure
     pass
 
 
-def rejected() -> ApiError:
+def rejected_patch() -> ApiError:
     """Return 422: an operation does not apply, or a test fails; upstream hides which (NewGenericServerResponse)."""
     message = "the server rejected our request due to an error in our request"
     return ApiError(422, "Invalid", message, details={})
@@ -46,8 +46,8 @@ def apply(doc: Obj, patch: Any, *, raw: bytes = b"") -> Any:
     try:
         for operation in operations:
             _OPERATIONS.get(operation.get("op"), _unknown)(document, operation)
-    except (_DoesNotApply, RecursionError, orjson.JSONEncodeError):  # the last two: nested too deep to compare or copy
-        raise rejected() from None
+    except (_PatchFailed, RecursionError, orjson.JSONEncodeError):  # the last two: nested too deep to compare or copy
+        raise rejected_patch() from None
     return document.root
 
 
@@ -92,14 +92,14 @@ class _Document:
         """Return the container that the pointer's last part lies in, copied if it is to change, and that part."""
         parts = keys_of(pointer)
         if not parts or not isinstance(self.root, dict | list):
-            raise _DoesNotApply
+            raise _PatchFailed
         if change:
             self.root = self._owned(self.root)
         container = self.root
         for part in parts[:-1]:
             child = get(container, part)
             if not isinstance(child, dict | list):
-                raise _DoesNotApply
+                raise _PatchFailed
             if change:
                 child = container[_index(container, part)] = self._owned(child)
             container = child
@@ -110,7 +110,7 @@ def _index(container: Any, part: str) -> Any:
     """Return the part as a key or an index of the container; an index may count from the end."""
     if isinstance(container, dict):
         if part not in container:
-            raise _DoesNotApply
+            raise _PatchFailed
         return part
     return _number(part, len(container))
 
@@ -118,10 +118,10 @@ def _index(container: Any, part: str) -> Any:
 def _number(part: str, length: int) -> int:
     digits = part[1:] if part[:1] in {"+", "-"} else part
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-        raise _DoesNotApply
+        raise _PatchFailed
     index = int(part)
     if not -length <= index < length:
-        raise _DoesNotApply
+        raise _PatchFailed
     return index + length if index < 0 else index
 
 
@@ -133,7 +133,7 @@ def get(container: Any, part: str) -> Any:
 def _pointer(operation: Obj, name: str) -> str:
     pointer = operation.get(name)
     if not isinstance(pointer, str):
-        raise _DoesNotApply
+        raise _PatchFailed
     return pointer
 
 
@@ -171,7 +171,7 @@ def _replace(document: _Document, operation: Obj) -> None:
     elif isinstance(value, dict | list):
         document.root = value
     else:
-        raise _DoesNotApply
+        raise _PatchFailed
 
 
 def _move(document: _Document, operation: Obj) -> None:
@@ -185,7 +185,7 @@ def _copy(document: _Document, operation: Obj) -> None:
     frozen = orjson.dumps(value)  # each of the two values may be changed later on
     document.copied_bytes += 0 if value is None else len(frozen)
     if document.copied_bytes > MAX_COPIED_BYTES:
-        raise _DoesNotApply
+        raise _PatchFailed
     _insert(document, _pointer(operation, "path"), orjson.loads(frozen))
 
 
@@ -194,7 +194,7 @@ def _test(document: _Document, operation: Obj) -> None:
     container, part = document.container(pointer, change=False) if pointer else ({"": document.root}, "")
     value = operation.get("value")
     if not _equal(get(container, part), value) or (_has_markup(document.raw) and _has_markup(orjson.dumps(value))):
-        raise _DoesNotApply
+        raise _PatchFailed
 
 
 def _has_markup(text: bytes) -> bool:
@@ -217,7 +217,7 @@ _SORTED = orjson.OPT_SORT_KEYS
 
 
 def _unknown(_document: _Document, _operation: Obj) -> None:
-    raise _DoesNotApply
+    raise _PatchFailed
 
 
 _OPERATIONS: dict[Any, Callable[[_Document, Obj], None]] = {

@@ -10,7 +10,7 @@ from apiserver.api.schema.go_types import json_type, reference
 _STRATEGY, _MERGE_KEY = "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"
 
 
-def failed(message: str) -> ApiError:
+def patch_error(message: str) -> ApiError:
     """Return 500: the patch cannot be merged; upstream gives these errors no reason, so they are no 400."""
     return ApiError(500, "", message)
 
@@ -47,9 +47,9 @@ class MergeKind:
         """
         if key not in self._fields:
             if self._properties is None:
-                raise failed("merging an object in json but data type is not struct, instead is: map")
+                raise patch_error("merging an object in json but data type is not struct, instead is: map")
             if key not in self._properties:
-                raise failed(f'unable to find api field in struct {self._name} for the json field "{key}"')
+                raise patch_error(f'unable to find api field in struct {self._name} for the json field "{key}"')
             self._fields[key] = self._schema.field(self._properties[key])
         return self._fields[key]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apiserver.api.schema import may_repeat_fields
-from apiserver.api.schema.strict import ANYTHING, explain
+from apiserver.api.schema.strict import ANYTHING, decode_errors
 from apiserver.api.schema.type_decoders import List, Scalar, Struct
 from apiserver.api.schema.values import read_anything, read_string
 
@@ -25,7 +25,7 @@ def decoding_errors(raw: bytes, body: Any) -> list[str]:
         return []
     text = Scalar("string", read_string, "")
     operation = Struct("handlers.jsonPatchOp", {**dict.fromkeys(_TEXTS, text), "value": ANYTHING})
-    return explain(List("[]handlers.jsonPatchOp", operation, read_anything), raw)
+    return decode_errors(List("[]handlers.jsonPatchOp", operation, read_anything), raw)
 
 
 def _is_plain(body: Any) -> bool:

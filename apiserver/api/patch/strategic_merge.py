@@ -17,9 +17,9 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.golang.values import go_text
 from apiserver.api.meta import Obj
-from apiserver.api.patch.json_patch import rejected
+from apiserver.api.patch.json_patch import rejected_patch
 from apiserver.api.patch.merge_patch import TOO_DEEP
-from apiserver.api.patch.merge_schema import MergeField, MergeKind, failed
+from apiserver.api.patch.merge_schema import MergeField, MergeKind, patch_error
 
 _PATCH, _RETAIN = "$patch", "$retainKeys"
 _DELETE_FROM, _ORDER = "$deleteFromPrimitiveList", "$setElementOrder"
@@ -61,11 +61,11 @@ def apply(doc: Obj, patch: Any, kind: MergeKind) -> Obj:
 
 
 def _no_merge_key(item: Obj, key: str) -> ApiError:
-    return failed(f"map: {go_text(item)} does not contain declared merge key: {key}")
+    return patch_error(f"map: {go_text(item)} does not contain declared merge key: {key}")
 
 
 def _bad_type(expected: type, actual: Any) -> ApiError:
-    return failed(f"expected a {_GO_TYPES[expected]}, but received a {_GO_TYPES[type(actual)]}")
+    return patch_error(f"expected a {_GO_TYPES[expected]}, but received a {_GO_TYPES[type(actual)]}")
 
 
 def _merged_map(original: Obj, patch: Obj, kind: MergeKind) -> Obj:
@@ -92,7 +92,7 @@ def _directed(patch: Obj) -> Obj:
         case "delete":
             return {}
         case unknown:
-            raise failed(f"unknown patch type: {go_text(unknown)} in map: {go_text(patch)}")
+            raise patch_error(f"unknown patch type: {go_text(unknown)} in map: {go_text(patch)}")
 
 
 def _retained(original: Obj, patch: Obj) -> Obj:
@@ -163,7 +163,7 @@ def _merged_list(original: list[Any], patch: list[Any], field: MergeField) -> li
         merged = list(dict.fromkeys([*original, *patch]))
         return _ordered(merged, patch, server=original, key="")
     if not field.merge_key:
-        raise failed("cannot merge lists without merge key for struct")
+        raise patch_error("cannot merge lists without merge key for struct")
     original, patch = _without_directives(original, patch, field.merge_key)
     merged = _merged_items(original, patch, field)
     return _ordered(merged, patch, server=original, key=field.merge_key)
@@ -173,11 +173,11 @@ def _check_types(*lists: list[Any]) -> type:
     """Return the type of the items of all lists, which must be the same."""
     types = {type(item) for items in lists for item in items}
     if not types:
-        raise failed("no elements in any of the given slices")
+        raise patch_error("no elements in any of the given slices")
     if list in types:
-        raise rejected()
+        raise rejected_patch()
     if len(types) > 1 or type(None) in types:
-        raise failed(f"list element types are not identical: {go_text(list(lists))}")
+        raise patch_error(f"list element types are not identical: {go_text(list(lists))}")
     return types.pop()
 
 
@@ -195,9 +195,9 @@ def _without_directives(original: list[Obj], patch: list[Obj], key: str) -> tupl
             case "replace":
                 replace = True
             case "merge":
-                raise failed("merging lists cannot yet be specified in the patch")
+                raise patch_error("merging lists cannot yet be specified in the patch")
             case unknown:
-                raise failed(f"unknown patch type: {go_text(unknown)} in map: {go_text(item)}")
+                raise patch_error(f"unknown patch type: {go_text(unknown)} in map: {go_text(item)}")
     if replace:
         return [], plain
     return [item for item in original if _hashable(item.get(key)) not in deleted] if deleted else original, plain
@@ -231,7 +231,7 @@ def _key_of(item: Any, key: str) -> Any:
 
 def _hashable(value: Any) -> Any:
     if isinstance(value, dict | list):
-        raise failed(f"{go_text(value)} cannot be a merge key")  # upstream panics
+        raise patch_error(f"{go_text(value)} cannot be a merge key")  # upstream panics
     return value
 
 
@@ -302,6 +302,6 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
             continue
         name = _key_of(item, key)
         if not any(_key_of(ordered_item, key) == name for ordered_item in ordered_items):
-            raise failed(
+            raise patch_error(
                 f"The order in patch list:\n{go_text(patch)}\n doesn't match {_ORDER} list:\n{go_text(order)}\n"
             )

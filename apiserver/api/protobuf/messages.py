@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from apiserver.api.meta import Obj
-from apiserver.api.protobuf.wire import FIXED64, LENGTH, VARINT, MalformedError, chunk, signed, varint
+from apiserver.api.protobuf.wire import FIXED64, LENGTH, VARINT, MalformedError, read_chunk, read_varint, signed
 
 Read = Callable[[Any], Any]
 """A function from the wire's number or bytes to the value in JSON; None is no value."""
@@ -99,9 +99,9 @@ def read(fields: Fields, data: bytes) -> Obj:
     obj: Obj = {}
     position, end = 0, len(data)
     while position < end:
-        tag, position = varint(data, position)
+        tag, position = read_varint(data, position)
         wire = tag & 7
-        value, position = varint(data, position) if wire == VARINT else chunk(data, position, wire)
+        value, position = read_varint(data, position) if wire == VARINT else read_chunk(data, position, wire)
         field = fields.get(tag >> 3)
         if field is None:
             continue

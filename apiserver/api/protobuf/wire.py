@@ -10,7 +10,7 @@ class MalformedError(ValueError):
     """The bytes are not such a message; the text says why."""
 
 
-def varint(data: bytes, position: int) -> tuple[int, int]:
+def read_varint(data: bytes, position: int) -> tuple[int, int]:
     """Return the unsigned number at a position, and the position after it.
 
     Raises:
@@ -40,14 +40,14 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def chunk(data: bytes, position: int, wire: int) -> tuple[bytes, int]:
+def read_chunk(data: bytes, position: int, wire: int) -> tuple[bytes, int]:
     """Return the bytes of a value that is not a varint, and the position after it.
 
     Raises:
         MalformedError: the data ends within the value, or there is no such wire type.
     """
     if wire == LENGTH:
-        length, position = varint(data, position)
+        length, position = read_varint(data, position)
     else:
         length = _WIDTHS.get(wire, 0)
         if not length:

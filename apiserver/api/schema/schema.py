@@ -9,9 +9,9 @@ import orjson
 
 from apiserver.api.meta import Obj
 from apiserver.api.schema.go_types import GROUP_VERSION_KIND, load_go_types, reference
-from apiserver.api.schema.strict import DecodeError, explain, prune
-from apiserver.api.schema.type_decoders import Shape, Shapes
-from apiserver.api.schema.values import IllegibleError, MalformedError, UnfitError
+from apiserver.api.schema.strict import DecodeError, decode_errors, prune
+from apiserver.api.schema.type_decoders import TypeDecoder, TypeDecoders
+from apiserver.api.schema.values import MalformedError, UnmarshalError, UnmarshalTypeError
 
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -58,7 +58,7 @@ class Schema:
     def __init__(self, definitions: Mapping[str, Obj], version: str) -> None:
         self.definitions = definitions
         self.version = version
-        self._shapes = Shapes(definitions, load_go_types())
+        self._shapes = TypeDecoders(definitions, load_go_types())
         self._by_kind = {(kind.group, kind.version, kind.kind): kind.definition for kind in self._kinds()}
 
     def decode(self, definition: str, obj: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
@@ -77,7 +77,7 @@ class Schema:
         shape = self._shapes[definition]
         try:
             decoded = Decoded(shape.decode(obj))
-        except (KeyError, UnfitError, IllegibleError, MalformedError, RecursionError):
+        except (KeyError, UnmarshalTypeError, UnmarshalError, MalformedError, RecursionError):
             decoded = _decode_slowly(shape, obj, body)
         else:
             if strict and body and may_repeat_fields(body, obj):
@@ -102,9 +102,9 @@ class Schema:
                 yield Kind(gvk["group"], gvk["version"], gvk["kind"], name)
 
 
-def _decode_slowly(shape: Shape, obj: Obj, body: bytes) -> Decoded:
+def _decode_slowly(shape: TypeDecoder, obj: Obj, body: bytes) -> Decoded:
     try:
-        errors = explain(shape, body or json.dumps(obj))
+        errors = decode_errors(shape, body or json.dumps(obj))
         return Decoded(shape.decode(prune(shape, obj or {})), tuple(errors))
     except RecursionError as error:
         raise DecodeError("exceeded max depth") from error

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from apiserver.api.golang.strings import quoted
-from apiserver.api.schema.type_decoders import Choice, List, Map, Scalar, Shape, Struct
-from apiserver.api.schema.values import IllegibleError, MalformedError, UnfitError, read_anything
+from apiserver.api.schema.type_decoders import Choice, List, Map, Scalar, Struct, TypeDecoder
+from apiserver.api.schema.values import MalformedError, UnmarshalError, UnmarshalTypeError, read_anything
 
 ANYTHING = Scalar("interface {}", read_anything, None)
 """A value of any type; repeated fields in it are reported."""
@@ -68,7 +68,7 @@ class _Position:
         return f"{self.path}.{name}" if self.path else name
 
 
-def explain(shape: Shape, body: bytes | str) -> list[str]:
+def decode_errors(shape: TypeDecoder, body: bytes | str) -> list[str]:
     """Return the unknown and the repeated fields of a body, in their order.
 
     Args:
@@ -78,7 +78,7 @@ def explain(shape: Shape, body: bytes | str) -> list[str]:
     Raises:
         DecodeError: a value does not fit its type.
     """
-    walk = _Pass()
+    walk = _StrictDecoder()
     try:
         document = json.loads(body, object_pairs_hook=_Fields, parse_int=_Number, parse_float=_Number)
         walk.visit(shape, document, _Position())
@@ -97,7 +97,7 @@ def repeated_fields(body: bytes) -> list[str]:
     Raises:
         ValueError: the body is not JSON.
     """
-    walk = _Pass()
+    walk = _StrictDecoder()
     try:
         walk.visit_anything(json.loads(body, object_pairs_hook=_Fields), _Position())
     except RecursionError:
@@ -105,7 +105,7 @@ def repeated_fields(body: bytes) -> list[str]:
     return list(walk.errors)[:MAX_STRICT_ERRORS]
 
 
-def prune(shape: Shape, value: Any) -> Any:
+def prune(shape: TypeDecoder, value: Any) -> Any:
     """Return a copy of a value without unknown fields; parts that do not fit the shape stay as they are."""
     match shape:
         case Struct() if isinstance(value, dict):
@@ -122,7 +122,7 @@ def prune(shape: Shape, value: Any) -> Any:
     return value
 
 
-class _Pass:
+class _StrictDecoder:
     """A pass over a document.
 
     Attributes:
@@ -134,7 +134,7 @@ class _Pass:
         self.errors: dict[str, None] = {}
         self.unfit = ""
 
-    def visit(self, shape: Shape, value: Any, position: _Position) -> None:
+    def visit(self, shape: TypeDecoder, value: Any, position: _Position) -> None:
         """Record the errors of a value and of all its parts."""
         match shape:
             case _ if value is None:
@@ -190,17 +190,17 @@ class _Pass:
     def _scalar(self, shape: Scalar, value: Any, position: _Position) -> None:
         try:
             shape.decode(value.value() if isinstance(value, _Number) else value)
-        except UnfitError:
+        except UnmarshalTypeError:
             message = _cannot_unmarshal(_described(value, quoted=shape.numeric), position, shape.type)
             if not shape.omissible:
                 _malformed(message)
             self._refuse(message)
-        except IllegibleError as error:
+        except UnmarshalError as error:
             self._refuse(str(error))
 
     def _choice(self, shape: Choice, value: Any, position: _Position) -> None:
         # These types decode themselves: their unknown fields are not reported, and an error in them ends the decoding.
-        inner = _Pass()
+        inner = _StrictDecoder()
         if isinstance(value, _Fields):
             inner.visit(shape.struct, value, position)
         elif shape.items is not None and isinstance(value, list):

@@ -8,7 +8,7 @@ from typing import Any
 from apiserver.api.meta import Obj
 from apiserver.api.schema import values
 from apiserver.api.schema.go_types import GoField, GoTypes, go_field, item_type, json_type, reference, type_name
-from apiserver.api.schema.values import Convert, UnfitError
+from apiserver.api.schema.values import Convert, UnmarshalTypeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class List:
     """A slice."""
 
     type: str
-    item: "Shape"
+    item: "TypeDecoder"
     decode: Convert
     omissible: bool = True
 
@@ -52,7 +52,7 @@ class Map:
     """A map with string keys."""
 
     type: str
-    item: "Shape"
+    item: "TypeDecoder"
     decode: Convert
     omissible: bool = True
 
@@ -65,7 +65,7 @@ class Struct:
     """A struct. Its fields and its decoder are set after its creation, since structs may contain themselves."""
 
     type: str
-    fields: dict[str, "Shape"] = field(default_factory=dict)
+    fields: dict[str, "TypeDecoder"] = field(default_factory=dict)
     decode: Convert = values.read_anything
     always: tuple[tuple[str, Callable[[], Any]], ...] = ()
     omissible: bool = False
@@ -113,7 +113,7 @@ class Choice:
         return False if self.booleans else None
 
 
-Shape = Scalar | List | Map | Struct | Choice
+TypeDecoder = Scalar | List | Map | Struct | Choice
 
 _API_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -143,7 +143,7 @@ _SCALARS: dict[tuple[str, str], tuple[Convert, Any, bool]] = {  # (JSON type, fo
 }
 
 
-class Shapes(dict[str, Shape]):
+class TypeDecoders(dict[str, TypeDecoder]):
     """Definition name → its shape, compiled on first use; threads may share it.
 
     Shapes that refer to each other are compiled together, and become visible only when all of them are finished.
@@ -153,10 +153,10 @@ class Shapes(dict[str, Shape]):
         super().__init__(_SELF_READING)
         self._definitions = definitions
         self._go_types = go_types
-        self._unfinished: dict[str, Shape] = {}
+        self._unfinished: dict[str, TypeDecoder] = {}
         self._lock = RLock()
 
-    def __missing__(self, name: str) -> Shape:
+    def __missing__(self, name: str) -> TypeDecoder:
         with self._lock:
             shape = self.get(name) or self._unfinished.get(name)
             if shape is not None:
@@ -171,7 +171,7 @@ class Shapes(dict[str, Shape]):
                     self._unfinished.clear()
             return shape
 
-    def _compiled(self, name: str) -> Shape:
+    def _compiled(self, name: str) -> TypeDecoder:
         if name.startswith(f"{_SCHEMA}Or"):
             return self._choice(name)
         definition = self._definitions[name]
@@ -187,7 +187,7 @@ class Shapes(dict[str, Shape]):
     def _choice(self, name: str) -> Choice:
         schema = self[_SCHEMA]
         assert isinstance(schema, Struct)
-        items: dict[str, Shape] = {"Array": schema, "StringArray": Scalar("string", values.read_string, "")}
+        items: dict[str, TypeDecoder] = {"Array": schema, "StringArray": Scalar("string", values.read_string, "")}
         item = items.get(name.removeprefix(f"{_SCHEMA}Or"))
         self._unfinished[name] = choice = Choice(
             type_name(name),
@@ -197,7 +197,7 @@ class Shapes(dict[str, Shape]):
         )
         return choice
 
-    def _shape(self, schema: Obj, go: str) -> Shape:
+    def _shape(self, schema: Obj, go: str) -> TypeDecoder:
         if target := reference(schema):
             return self[target]
         kind = json_type(schema)
@@ -226,21 +226,21 @@ def _complete(struct: Struct, go_fields: Mapping[str, GoField]) -> None:
 _IN_PLACE: dict[Convert, Convert] = {values.read_string: str, values.read_bool: bool}
 
 
-def _reader(shape: Shape) -> Convert:
+def _reader(shape: TypeDecoder) -> Convert:
     if isinstance(shape, Struct) and shape.decode is values.read_anything:  # still being compiled: look it up later
         return lambda value: shape.decode(value)  # noqa: PLW0108 - the attribute is set later
     return shape.decode
 
 
-def _is_always(shape: Shape, go: GoField) -> bool:
+def _is_always(shape: TypeDecoder, go: GoField) -> bool:
     return go.always or not (go.pointer or go.omitzero or shape.omissible)
 
 
-def _absent(shape: Shape, go: GoField) -> Callable[[], Any]:
+def _absent(shape: TypeDecoder, go: GoField) -> Callable[[], Any]:
     return (lambda: None) if go.pointer else shape.empty
 
 
-def _is_kept(shape: Shape, go: GoField) -> bool:
+def _is_kept(shape: TypeDecoder, go: GoField) -> bool:
     if go.pointer or go.keeps_empty:
         return True
     if not shape.omissible:
@@ -264,7 +264,7 @@ def _struct_decoder(
 
     def decode(value: Any) -> Obj:
         if type(value) is not dict:
-            raise UnfitError
+            raise UnmarshalTypeError
         decoded = scalars.copy()
         for key, item in value.items():
             if type(item) is (handler := handlers[key]):  # KeyError: an unknown field
@@ -272,7 +272,7 @@ def _struct_decoder(
                     decoded[key] = item
             elif item is not None:
                 if handler is str or handler is bool:
-                    raise UnfitError
+                    raise UnmarshalTypeError
                 if (made := handler(item)) or key in kept:
                     decoded[key] = made
         for key, zero in structs:
@@ -283,12 +283,12 @@ def _struct_decoder(
     return decode
 
 
-def _list_decoder(item: Shape) -> Convert:
+def _list_decoder(item: TypeDecoder) -> Convert:
     empty, read = item.empty, _reader(item)
 
     def decode(value: Any) -> list[Any]:
         if type(value) is not list:
-            raise UnfitError
+            raise UnmarshalTypeError
         decoded = []
         for element in value:  # faster than a comprehension for lists as short as they are
             decoded.append(empty() if element is None else read(element))  # noqa: PERF401
@@ -296,7 +296,7 @@ def _list_decoder(item: Shape) -> Convert:
 
     def decode_strings(value: Any) -> list[str]:
         if type(value) is not list:
-            raise UnfitError
+            raise UnmarshalTypeError
         for element in value:
             if type(element) is not str:
                 return decode(value)
@@ -305,12 +305,12 @@ def _list_decoder(item: Shape) -> Convert:
     return decode_strings if read is values.read_string else decode
 
 
-def _map_decoder(item: Shape) -> Convert:
+def _map_decoder(item: TypeDecoder) -> Convert:
     empty, read = item.empty, _reader(item)
 
     def decode(value: Any) -> Obj:
         if type(value) is not dict:
-            raise UnfitError
+            raise UnmarshalTypeError
         decoded = {}
         for key, element in value.items():
             decoded[key] = empty() if element is None else read(element)
@@ -318,7 +318,7 @@ def _map_decoder(item: Shape) -> Convert:
 
     def decode_strings(value: Any) -> dict[str, str]:
         if type(value) is not dict:
-            raise UnfitError
+            raise UnmarshalTypeError
         for element in value.values():
             if type(element) is not str:
                 return decode(value)

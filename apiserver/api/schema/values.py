@@ -13,11 +13,11 @@ Convert = Callable[[Any], Any]
 """A function that returns the canonical form of a value other than null; it raises UnfitError or MalformedError."""
 
 
-class UnfitError(Exception):
+class UnmarshalTypeError(Exception):
     """The value has the wrong JSON type, or is a number out of range: reported with its field, after all others."""
 
 
-class IllegibleError(Exception):
+class UnmarshalError(Exception):
     """The value has the right type but is malformed; reported like UnfitError, but with its own message."""
 
 
@@ -29,28 +29,28 @@ def read_string(value: Any) -> str:
     """Return a string."""
     if type(value) is str:
         return value
-    raise UnfitError
+    raise UnmarshalTypeError
 
 
 def read_bool(value: Any) -> bool:
     """Return a bool."""
     if type(value) is bool:
         return value
-    raise UnfitError
+    raise UnmarshalTypeError
 
 
 def read_int32(value: Any) -> int:
     """Return an int32; a number with a point or an exponent is none, whatever its value."""
     if type(value) is int and -0x8000_0000 <= value <= 0x7FFF_FFFF:
         return value
-    raise UnfitError
+    raise UnmarshalTypeError
 
 
 def read_int64(value: Any) -> int:
     """Return an int64."""
     if type(value) is int and -0x8000_0000_0000_0000 <= value <= 0x7FFF_FFFF_FFFF_FFFF:
         return value
-    raise UnfitError
+    raise UnmarshalTypeError
 
 
 def read_float64(value: Any) -> float:
@@ -59,9 +59,9 @@ def read_float64(value: Any) -> float:
         return value if abs(value) < 1 << 63 else float(value)
     if type(value) is float:
         if isinf(value):
-            raise UnfitError
+            raise UnmarshalTypeError
         return int(value) if value.is_integer() and abs(value) < 1 << 63 else value
-    raise UnfitError
+    raise UnmarshalTypeError
 
 
 def read_quantity(value: Any) -> str:
@@ -95,7 +95,7 @@ def read_micro_time(value: Any) -> str | None:
 
 def _moment(value: Any, parse: Callable[[str], str | None]) -> str | None:
     if type(value) is not str:
-        raise UnfitError
+        raise UnmarshalTypeError
     try:
         return parse(value)
     except ValueError as error:
@@ -105,11 +105,11 @@ def _moment(value: Any, parse: Callable[[str], str | None]) -> str | None:
 def read_bytes(value: Any) -> str:
     """Return a []byte in base64; newlines in it are skipped."""
     if type(value) is not str:
-        raise UnfitError
+        raise UnmarshalTypeError
     try:
         return b64encode(a2b_base64(value.translate(_NO_NEWLINES), strict_mode=True)).decode()
     except ValueError as error:  # binascii.Error is one
-        raise IllegibleError(f"illegal base64 data at input byte {_illegal_byte(value.encode())}") from error
+        raise UnmarshalError(f"illegal base64 data at input byte {_illegal_byte(value.encode())}") from error
 
 
 _NO_NEWLINES = {ord("\r"): None, ord("\n"): None}

@@ -1,7 +1,7 @@
 """Checks that the rules of many kinds consist of; each returns field errors.
 
-A check of a part returns paths relative to that part; `within` and `each` put the part's path in front, only if there
-are errors. A check without errors returns an empty tuple, so a valid object costs no generator and no path.
+A check of a part returns paths relative to that part; `prefix_errors` and `each` put the part's path in front, only if
+there are errors. A check without errors returns an empty tuple, so a valid object costs no generator and no path.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ def _prefixed(path: str, error: FieldError) -> FieldError:
     return FieldError(error.reason, f"{path}{dot}{error.path}", error.message)
 
 
-def within(path: str, errors: Errors) -> Iterator[FieldError]:
+def prefix_errors(path: str, errors: Errors) -> Iterator[FieldError]:
     """Yield the errors of a part with paths from the whole: "name" within "spec" is "spec.name"."""
     for error in errors:
         yield _prefixed(path, error)
@@ -38,31 +38,31 @@ def each(path: str, items: Iterable[Any] | None, check: Callable[[Any], Errors])
             yield _prefixed(f"{path}[{index}]", error)
 
 
-def wrong(path: str, value: Any, messages: names.Messages) -> FieldErrors:
+def invalid_values(path: str, value: Any, messages: names.Messages) -> FieldErrors:
     """Return one "Invalid value" error for each message about the value."""
     return tuple(field.invalid(path, value, message) for message in messages) if messages else ()
 
 
-def each_wrong(path: str, values: Iterable[str] | None, check: names.Check) -> Iterator[FieldError]:
+def each_invalid(path: str, values: Iterable[str] | None, check: names.Check) -> Iterator[FieldError]:
     """Yield the same for all texts of a list, which may be absent."""
     for index, value in enumerate(values or ()):
         for message in check(value):
             yield field.invalid(f"{path}[{index}]", value, message)
 
 
-def needed(path: str, value: Any, detail: str = "") -> FieldErrors:
+def required(path: str, value: Any, detail: str = "") -> FieldErrors:
     """Return an error if the value is absent or empty."""
     return () if value else (field.required(path, detail),)
 
 
-def needed_name(path: str, value: str | None, check: names.Check) -> FieldErrors:
+def required_name(path: str, value: str | None, check: names.Check) -> FieldErrors:
     """Return the errors of a name that must be set and well-formed."""
-    return wrong(path, value, check(value)) if value else (field.required(path),)
+    return invalid_values(path, value, check(value)) if value else (field.required(path),)
 
 
 def optional_name(path: str, value: str | None, check: names.Check) -> FieldErrors:
     """Return the errors of a name that must be well-formed if it is set."""
-    return wrong(path, value, check(value)) if value else ()
+    return invalid_values(path, value, check(value)) if value else ()
 
 
 def one_of(path: str, value: Any, supported: Collection[str]) -> FieldErrors:
@@ -70,7 +70,7 @@ def one_of(path: str, value: Any, supported: Collection[str]) -> FieldErrors:
     return () if value in supported else (field.not_supported(path, value, supported),)
 
 
-def needed_one_of(path: str, value: str | None, supported: Collection[str]) -> FieldErrors:
+def required_one_of(path: str, value: str | None, supported: Collection[str]) -> FieldErrors:
     """Return an error if the value is not set, or not one of a closed set."""
     return one_of(path, value, supported) if value else (field.required(path),)
 
@@ -97,17 +97,17 @@ def not_negative(path: str, value: int | None) -> FieldErrors:
 
 def port(path: str, value: int) -> FieldErrors:
     """Return an error if the number is not a port number."""
-    return () if 1 <= value <= 65535 else wrong(path, value, names.port_number(value))
+    return () if 1 <= value <= 65535 else invalid_values(path, value, names.port_number(value))
 
 
 def port_or_name(path: str, value: int | str) -> FieldErrors:
     """Return the errors of a port, given by its number or its name (validation.ValidatePortNumOrName)."""
-    return wrong(path, value, names.port_name(value)) if isinstance(value, str) else port(path, value)
+    return invalid_values(path, value, names.port_name(value)) if isinstance(value, str) else port(path, value)
 
 
 def address(path: str, value: str, known: Collection[str] = ()) -> FieldErrors:
     """Return the errors of an IP address that is not known, in an older field (IsValidIPForLegacyField)."""
-    return () if value in known else wrong(path, value, names.ip(value))
+    return () if value in known else invalid_values(path, value, names.ip(value))
 
 
 def is_address(text: str) -> bool:
@@ -118,20 +118,20 @@ def is_address(text: str) -> bool:
 
 def cidr(path: str, value: str, known: Collection[str] = ()) -> FieldErrors:
     """Return the errors of an address range in a field older than strict checks (IsValidCIDRForLegacyField)."""
-    return () if value in known else wrong(path, value, names.cidr(value))
+    return () if value in known else invalid_values(path, value, names.cidr(value))
 
 
 def labels(path: str, pairs: Mapping[str, str] | None) -> Iterator[FieldError]:
     """Yield the errors of labels, all at the path of the map itself (metav1/validation.ValidateLabels)."""
     for key, value in (pairs or {}).items():
-        yield from wrong(path, key, names.qualified_name(key))
-        yield from wrong(path, value, names.label_value(value))
+        yield from invalid_values(path, key, names.qualified_name(key))
+        yield from invalid_values(path, value, names.label_value(value))
 
 
 def label_selector(path: str, selector: Obj | None) -> Iterator[FieldError]:
     """Yield the errors of a metav1.LabelSelector, which may be absent (metav1/validation.ValidateLabelSelector)."""
     if selector:
-        yield from within(path, _label_requirements(selector))
+        yield from prefix_errors(path, _label_requirements(selector))
 
 
 def _label_requirements(selector: Obj) -> Iterator[FieldError]:
@@ -142,12 +142,12 @@ def _label_requirements(selector: Obj) -> Iterator[FieldError]:
 def _label_requirement(requirement: Obj) -> Iterator[FieldError]:
     operator, values = requirement.get("operator", ""), requirement.get("values") or ()
     if operator in {"In", "NotIn"}:
-        yield from needed("values", values, "must be specified when `operator` is 'In' or 'NotIn'")
+        yield from required("values", values, "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in {"Exists", "DoesNotExist"}:
         if values:
             yield field.forbidden("values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
     else:
         yield field.invalid("operator", operator, "not a valid selector operator")
     key = requirement.get("key", "")
-    yield from wrong("key", key, names.qualified_name(key))
-    yield from each_wrong("values", values, names.label_value)
+    yield from invalid_values("key", key, names.qualified_name(key))
+    yield from each_invalid("values", values, names.label_value)

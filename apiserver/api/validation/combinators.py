@@ -22,7 +22,7 @@ Rule = tuple[str, Check]
 """A field's name and the check of its value, which is skipped if the field is absent; "" is the whole object."""
 
 _MAX_CACHED_BYTES = 4096
-_MAX_CACHED_PARTS = 256
+_MAX_CACHED_OBJECTS = 256
 
 
 def struct(*rules: Rule) -> Check:
@@ -33,7 +33,7 @@ def struct(*rules: Rule) -> Check:
         for name, rule in rules:
             value = obj.get(name) if name else obj
             if value is not None and (errors := rule(value)):
-                all_errors += checks.within(name, errors) if name else errors
+                all_errors += checks.prefix_errors(name, errors) if name else errors
         return all_errors
 
     return check
@@ -46,13 +46,13 @@ def items(check: Check) -> Check:
         all_errors: list[FieldError] = []
         for index, value in enumerate(values):
             if errors := check(value):
-                all_errors += checks.within(f"[{index}]", errors)
+                all_errors += checks.prefix_errors(f"[{index}]", errors)
         return all_errors
 
     return check_all
 
 
-def remembered(check: Check) -> Check:
+def cached(check: Check) -> Check:
     """Return the check with a cache of valid parts, since pods of one template have the same parts.
 
     Encoding a part as JSON costs a tenth of checking it. Large parts are not cached: few recur.
@@ -65,7 +65,7 @@ def remembered(check: Check) -> Check:
             return ()
         errors = check(value)
         if not errors and len(data) <= _MAX_CACHED_BYTES:
-            if len(valid) == _MAX_CACHED_PARTS:
+            if len(valid) == _MAX_CACHED_OBJECTS:
                 valid.clear()
             valid.add(data)
         return errors
@@ -75,7 +75,7 @@ def remembered(check: Check) -> Check:
 
 def at(path: str, errors: FieldErrors) -> FieldErrors:
     """Return the errors of the part at the path, with paths from the whole."""
-    return list(checks.within(path, errors)) if errors else ()
+    return list(checks.prefix_errors(path, errors)) if errors else ()
 
 
 def key(path: str, name: str) -> str:
@@ -90,15 +90,15 @@ def required(name: str, detail: str = "") -> Rule:
 
 def named(check: names.Check) -> Check:
     """Return a check of a text unless it is empty."""
-    return lambda value: checks.wrong("", value, check(value)) if value else ()
+    return lambda value: checks.invalid_values("", value, check(value)) if value else ()
 
 
 def text(check: names.Check) -> Check:
     """Return a check of a text, even of an empty one."""
-    return lambda value: checks.wrong("", value, check(value))
+    return lambda value: checks.invalid_values("", value, check(value))
 
 
-def ranged(low: int, high: int) -> Check:
+def in_range(low: int, high: int) -> Check:
     """Return a check that the number is between both, inclusive."""
     return lambda value: () if low <= value <= high else (field.invalid("", value, names.range_error(low, high)),)
 
@@ -109,7 +109,7 @@ def one_of(*allowed: str) -> Check:
     return lambda value: () if value in known else (field.not_supported("", value, allowed),)
 
 
-def needed_one_of(name: str, *allowed: str) -> Rule:
+def required_one_of(name: str, *allowed: str) -> Rule:
     """Return the rule that the field is set and one of a closed set."""
     known = frozenset(allowed)
 
@@ -122,9 +122,9 @@ def needed_one_of(name: str, *allowed: str) -> Rule:
     return "", check
 
 
-def needed_name(name: str, check: names.Check) -> Rule:
+def required_name(name: str, check: names.Check) -> Rule:
     """Return the rule that the field is set and well-formed."""
-    return "", lambda obj: checks.needed_name(name, obj.get(name), check)
+    return "", lambda obj: checks.required_name(name, obj.get(name), check)
 
 
 def nonnegative(value: int) -> FieldErrors:

@@ -21,7 +21,7 @@ def validate_embedded(path: str, resource: Obj) -> list[FieldError]:
         path: the path of the object, "" for none.
         resource: the object; its metadata is decoded as an ObjectMeta.
     """
-    return [*checks.within(path, _errors(resource))]
+    return [*checks.prefix_errors(path, _errors(resource))]
 
 
 def _errors(resource: Obj) -> Iterator[FieldError]:

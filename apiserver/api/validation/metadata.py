@@ -48,12 +48,12 @@ def validate_metadata_of_any_kind(meta: Obj) -> list[FieldError]:
 def _names(meta: Obj, rule: Check) -> list[FieldError]:
     errors: list[FieldError] = []
     if prefix := meta.get("generateName"):
-        errors += checks.wrong("metadata.generateName", prefix, rule(_with_letter(prefix)))
+        errors += checks.invalid_values("metadata.generateName", prefix, rule(_with_letter(prefix)))
     name = meta.get("name")
     if not name:
         errors.append(field.required("metadata.name", "name or generateName is required"))
     elif messages := rule(name):
-        errors += checks.wrong("metadata.name", name, messages)
+        errors += checks.invalid_values("metadata.name", name, messages)
     return errors
 
 
@@ -70,7 +70,7 @@ def _common(meta: Obj, *, namespaced: bool) -> list[FieldError]:
         if not namespace:
             errors.append(field.required("metadata.namespace"))
         elif messages:
-            errors += checks.wrong("metadata.namespace", namespace, messages)
+            errors += checks.invalid_values("metadata.namespace", namespace, messages)
     elif namespace:
         errors.append(field.forbidden("metadata.namespace", "not allowed on this type"))
     if (meta.get("generation") or 0) < 0:
@@ -83,7 +83,7 @@ def _contents(meta: Obj, *, finalizers: bool = False) -> list[FieldError]:
     """Return the errors of labels, annotations, owners, finalizers if requested, and managed fields."""
     errors: list[FieldError] = []
     if (pairs := meta.get("labels")) and (label_errors := labels(pairs)):
-        errors += checks.within("metadata.labels", label_errors)
+        errors += checks.prefix_errors("metadata.labels", label_errors)
     if pairs := meta.get("annotations"):
         errors += validate_annotations("metadata.annotations", pairs)
     if (owners := meta.get("ownerReferences")) and not (len(owners) == 1 and _is_plain(owners[0])):
@@ -100,7 +100,7 @@ def validate_annotations(path: str, pairs: Mapping[str, str]) -> list[FieldError
     errors: list[FieldError] = []
     for key in pairs:
         if messages := names.qualified_name(key.lower()):
-            errors += checks.wrong(path, key, messages)
+            errors += checks.invalid_values(path, key, messages)
     if (
         sum(map(len, pairs)) + sum(map(len, pairs.values())) > ANNOTATIONS_LIMIT // 4
         and _bytes(pairs) > ANNOTATIONS_LIMIT
@@ -127,7 +127,7 @@ def _owners(owners: list[Obj]) -> Iterator[FieldError]:
     """Yield the errors of owner references; their paths have no index (ValidateOwnerReferences)."""
     controller = ""
     for owner in owners:
-        yield from checks.within(_OWNERS, _owner(owner))
+        yield from checks.prefix_errors(_OWNERS, _owner(owner))
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
@@ -153,7 +153,7 @@ def _owner(owner: Obj) -> Iterator[FieldError]:
 
 def _finalizers(finalizers: list[str]) -> Iterator[FieldError]:
     for name in finalizers:
-        yield from checks.wrong("metadata.finalizers", name, names.qualified_name(name))
+        yield from checks.invalid_values("metadata.finalizers", name, names.qualified_name(name))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         message = "finalizer orphan and foregroundDeletion cannot be both set"
         yield field.invalid("metadata.finalizers", finalizers, message)
@@ -178,7 +178,7 @@ def _managed_fields(entries: list[Obj]) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, entry in enumerate(entries):
         if entry.get("operation") not in _OPERATIONS or entry.get("fieldsType", "FieldsV1") != "FieldsV1":
-            errors += checks.within(f"metadata.managedFields[{index}]", _managed_entry(entry))
+            errors += checks.prefix_errors(f"metadata.managedFields[{index}]", _managed_entry(entry))
     return errors
 
 

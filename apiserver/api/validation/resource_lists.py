@@ -7,7 +7,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.quantity import parse
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Check, FieldErrors, key, remembered
+from apiserver.api.validation.combinators import Check, FieldErrors, cached, key
 
 _ONE = 10**9
 HUGE_PAGES = "hugepages-"
@@ -60,7 +60,7 @@ def _may_overcommit(name: str) -> bool:
 def resource_name(name: str) -> FieldErrors:
     """Return the errors of any resource's name (validateResourceName)."""
     if messages := names.qualified_name(name):
-        return checks.wrong("", name, messages)
+        return checks.invalid_values("", name, messages)
     known = "/" in name or name in _STANDARD or name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
     return () if known else (field.invalid("", name, "must be a standard resource type or fully qualified"),)
 
@@ -105,7 +105,7 @@ def _listed(path: str, amounts: Mapping[str, str], check_name: Check) -> list[Fi
     errors: list[FieldError] = []
     for name, quantity in amounts.items():
         if amount_errors := [*check_name(name), *resource_amount(name, quantity), *_huge_pages(name, quantity)]:
-            errors += checks.within(key(path, name), amount_errors)
+            errors += checks.prefix_errors(key(path, name), amount_errors)
     return errors
 
 
@@ -152,7 +152,7 @@ def _requirements(resources: Obj, check_name: Check) -> list[FieldError]:
     return errors + _without_compute(resources) if errors or len(limits) + len(requests) else errors
 
 
-container_resources: Check = remembered(lambda resources: _requirements(resources, container_resource_name))
+container_resources: Check = cached(lambda resources: _requirements(resources, container_resource_name))
 """A check of a container's requests and limits (ValidateContainerResourceRequirements)."""
 
 

@@ -33,8 +33,8 @@ def webhook_url(url: str) -> Iterator[FieldError]:
 def webhook_service(service: Obj) -> Iterator[FieldError]:
     """Yield the errors of the Service of a webhook (pkg/util/webhook.ValidateWebhookService)."""
     port, path = service.get("port", 443), service.get("path")
-    yield from checks.needed("name", service.get("name"))
-    yield from checks.needed("namespace", service.get("namespace"))
+    yield from checks.required("name", service.get("name"))
+    yield from checks.required("namespace", service.get("namespace"))
     if messages := names.port_number(port):
         yield field.invalid("port", port, f"port is not valid: {', '.join(messages)}")
     if path in {None, "", "/"}:

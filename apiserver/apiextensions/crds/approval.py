@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from apiserver.api.meta import Obj, metadata
-from apiserver.apiextensions.crds.conditions import condition, find_condition, same, with_condition
+from apiserver.apiextensions.crds.conditions import condition, find_condition, is_equivalent, with_condition
 
 ANNOTATION = "api-approved.kubernetes.io"
 CONDITION = "KubernetesAPIApprovalPolicyConformant"
@@ -54,7 +54,7 @@ def approval_of(definition: Obj) -> Approval:
     return Approval(INVALID, f'{_NEEDED} with either a URL or a reason starting with "unapproved", {_SEE}')
 
 
-def conform(definition: Obj, now: str) -> Obj | None:
+def update_approval_condition(definition: Obj, now: str) -> Obj | None:
     """Return the definition of a protected group with its approval condition; None if nothing changes.
 
     Args:
@@ -66,7 +66,11 @@ def conform(definition: Obj, now: str) -> Obj | None:
     approval = approval_of(definition)
     status, reason = _CONDITIONS[approval.state]
     desired = condition(CONDITION, status, reason, approval.reason)
-    return None if same(find_condition(definition, CONDITION), desired) else with_condition(definition, desired, now)
+    return (
+        None
+        if is_equivalent(find_condition(definition, CONDITION), desired)
+        else with_condition(definition, desired, now)
+    )
 
 
 def _is_link(text: str) -> bool:

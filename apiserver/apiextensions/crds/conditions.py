@@ -16,13 +16,13 @@ def find_condition(definition: Obj, kind: str) -> Obj | None:
     )
 
 
-def holds(definition: Obj, kind: str) -> bool:
+def is_condition_true(definition: Obj, kind: str) -> bool:
     """Return True if the definition has the condition, and it is true."""
     current = find_condition(definition, kind)
     return current is not None and current.get("status") == "True"
 
 
-def same(one: Obj | None, other: Obj | None) -> bool:
+def is_equivalent(one: Obj | None, other: Obj | None) -> bool:
     """Return True if two conditions agree in everything but their times."""
     if one is None or other is None:
         return one is other

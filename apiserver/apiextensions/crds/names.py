@@ -12,19 +12,25 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.apiextensions.crds.ca_bundles import ca_bundle_problem
-from apiserver.apiextensions.crds.conditions import condition, find_condition, holds, same, with_condition
+from apiserver.apiextensions.crds.conditions import (
+    condition,
+    find_condition,
+    is_condition_true,
+    is_equivalent,
+    with_condition,
+)
 
 ESTABLISHED, NAMES_ACCEPTED = "Established", "NamesAccepted"
 
 _NO_CONFLICTS = condition(NAMES_ACCEPTED, "True", "NoConflicts", "no conflicts found")
-_REFUSED = condition(ESTABLISHED, "False", "NotAccepted", "not all names are accepted")
+_NOT_ACCEPTED = condition(ESTABLISHED, "False", "NotAccepted", "not all names are accepted")
 _INSTALLING = condition(ESTABLISHED, "False", "Installing", "the initial names have been accepted")
-_SERVED = condition(ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted")
+_ESTABLISHED = condition(ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted")
 _BAD_BUNDLE = condition(ESTABLISHED, "False", "InvalidCABundle", "The conversion webhook CABundle is invalid")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class UsedNames:
     """The accepted names of all definitions of a group.
 
     Attributes:
@@ -39,7 +45,7 @@ class Taken:
 def accept_names(definition: Obj, definitions: Iterable[Obj], now: str) -> Obj | None:
     """Return the definition with its accepted names and the conditions NamesAccepted and Established; None: no change.
 
-    The caller that stores it calls `rivals` next, since a name may have become free.
+    The caller that stores it calls `definitions_lacking_names` next, since a name may have become free.
 
     Args:
         definition: it is not changed.
@@ -50,11 +56,11 @@ def accept_names(definition: Obj, definitions: Iterable[Obj], now: str) -> Obj |
     accepted = status.get("acceptedNames") or {}
     if _names(definition["spec"].get("names") or {}) == _names(accepted):
         return None
-    taken = _taken(definition["spec"].get("group"), (definition, *definitions))
-    names, verdict = _decide(definition["spec"].get("names") or {}, accepted, taken)
-    if _names(names) == _names(accepted) and same(verdict, find_condition(definition, NAMES_ACCEPTED)):
+    taken = _used_names(definition["spec"].get("group"), (definition, *definitions))
+    names, verdict = _calculate_names(definition["spec"].get("names") or {}, accepted, taken)
+    if _names(names) == _names(accepted) and is_equivalent(verdict, find_condition(definition, NAMES_ACCEPTED)):
         return None
-    established = find_condition(definition, ESTABLISHED) or _REFUSED
+    established = find_condition(definition, ESTABLISHED) or _NOT_ACCEPTED
     if established["status"] != "True" and verdict["status"] == "True":
         established = _INSTALLING
     named = with_condition(definition | {"status": status | {"acceptedNames": names}}, verdict, now)
@@ -68,15 +74,19 @@ def establish(definition: Obj, now: str) -> Obj | None:
         definition: it is not changed.
         now: the current time, in the format of objects.
     """
-    if not holds(definition, NAMES_ACCEPTED) or holds(definition, ESTABLISHED):
+    if not is_condition_true(definition, NAMES_ACCEPTED) or is_condition_true(definition, ESTABLISHED):
         return None
     webhook = (definition["spec"].get("conversion") or {}).get("webhook") or {}
     bundle = (webhook.get("clientConfig") or {}).get("caBundle") or ""
-    desired = _BAD_BUNDLE if ca_bundle_problem(bundle) else _SERVED
-    return None if same(find_condition(definition, ESTABLISHED), desired) else with_condition(definition, desired, now)
+    desired = _BAD_BUNDLE if ca_bundle_problem(bundle) else _ESTABLISHED
+    return (
+        None
+        if is_equivalent(find_condition(definition, ESTABLISHED), desired)
+        else with_condition(definition, desired, now)
+    )
 
 
-def rivals(name: str, definitions: Iterable[Obj]) -> list[str]:
+def definitions_lacking_names(name: str, definitions: Iterable[Obj]) -> list[str]:
     """Return the names of the other definitions of a definition's group that lack names which they ask for.
 
     They are to be synced again when the definition frees names or is deleted.
@@ -96,7 +106,7 @@ def _lacks_names(definition: Obj) -> bool:
     return requested != accepted and _names(requested or {}) != _names(accepted or {})
 
 
-def _taken(group: str | None, definitions: Iterable[Obj]) -> Taken:
+def _used_names(group: str | None, definitions: Iterable[Obj]) -> UsedNames:
     resources: set[str] = set()
     kinds: set[str] = set()
     for definition in definitions:
@@ -104,10 +114,10 @@ def _taken(group: str | None, definitions: Iterable[Obj]) -> Taken:
             names = (definition.get("status") or {}).get("acceptedNames") or {}
             resources.update((names.get("plural") or "", names.get("singular") or "", *(names.get("shortNames") or ())))
             kinds.update((names.get("kind") or "", names.get("listKind") or ""))
-    return Taken(frozenset(resources), frozenset(kinds))
+    return UsedNames(frozenset(resources), frozenset(kinds))
 
 
-def _decide(requested: Obj, accepted: Obj, taken: Taken) -> tuple[Obj, Obj]:
+def _calculate_names(requested: Obj, accepted: Obj, taken: UsedNames) -> tuple[Obj, Obj]:
     """Return the names that a definition has from now on, and NamesAccepted, which reports the last conflict."""
     names, verdict = dict(accepted), _NO_CONFLICTS
     for name, reason, used in (

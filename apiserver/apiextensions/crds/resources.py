@@ -2,7 +2,7 @@
 
 from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource, Subresource, version_rank
-from apiserver.apiextensions.crds.conditions import holds
+from apiserver.apiextensions.crds.conditions import is_condition_true
 from apiserver.apiextensions.crds.names import ESTABLISHED, NAMES_ACCEPTED
 from apiserver.apiextensions.crds.termination import TERMINATING
 
@@ -16,7 +16,7 @@ _PART_VERBS = ("get", "patch", "update")
 
 def is_served(definition: Obj) -> bool:
     """Return True if requests for its kind are answered: from accepted names on; discovery waits for Established."""
-    return holds(definition, NAMES_ACCEPTED) or holds(definition, ESTABLISHED)
+    return is_condition_true(definition, NAMES_ACCEPTED) or is_condition_true(definition, ESTABLISHED)
 
 
 def discovery_verbs(definition: Obj) -> tuple[str, ...]:
@@ -25,9 +25,9 @@ def discovery_verbs(definition: Obj) -> tuple[str, ...]:
     They depend on the conditions alone (customresource_discovery_controller.go): other finalizers may keep a definition
     that is emptied, and then all verbs are listed again.
     """
-    if not holds(definition, ESTABLISHED):
+    if not is_condition_true(definition, ESTABLISHED):
         return ()
-    return WHILE_TERMINATING if holds(definition, TERMINATING) else VERBS
+    return WHILE_TERMINATING if is_condition_true(definition, TERMINATING) else VERBS
 
 
 def served_resources(definition: Obj) -> list[Resource]:

@@ -10,21 +10,29 @@ from dataclasses import dataclass
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.crds.conditions import condition, find_condition, same, with_condition, without_condition
+from apiserver.apiextensions.crds.conditions import (
+    condition,
+    find_condition,
+    is_equivalent,
+    with_condition,
+    without_condition,
+)
 from apiserver.apiextensions.structural.invariants import structural_errors, unsupported
 
 CONDITION = "NonStructuralSchema"
 
 
-Verdict = Callable[[Obj], Obj | None]
+CalculateCondition = Callable[[Obj], Obj | None]
 
 
-def verdict_on(definition: Obj) -> Obj | None:
+def structural_condition(definition: Obj) -> Obj | None:
     """Return the condition, without its time, that a definition needs; None for none. It walks the schemas."""
     return _verdict(definition["spec"])
 
 
-def judge_structure(definition: Obj, now: str, verdict: Verdict = verdict_on) -> Obj | None:
+def update_structural_condition(
+    definition: Obj, now: str, verdict: CalculateCondition = structural_condition
+) -> Obj | None:
     """Return the definition with the condition that says why it is not structural, or without it; None: no change.
 
     Args:
@@ -33,7 +41,7 @@ def judge_structure(definition: Obj, now: str, verdict: Verdict = verdict_on) ->
         verdict: returns the condition that the definition needs; it may be cached.
     """
     current, desired = find_condition(definition, CONDITION), verdict(definition)
-    if same(current, desired):
+    if is_equivalent(current, desired):
         return None
     return with_condition(definition, desired, now) if desired else without_condition(definition, CONDITION)
 
@@ -56,7 +64,7 @@ def _violations(spec: Obj) -> Iterator[FieldError]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _VersionSchema:
     """A schema, its version, and its path in the definition."""
 
     version: str
@@ -64,9 +72,9 @@ class _Placed:
     schema: Obj
 
 
-def _schemas(spec: Obj) -> Iterator[_Placed]:
+def _schemas(spec: Obj) -> Iterator[_VersionSchema]:
     """Yield the schemas of all versions that have one."""
     for index, version in enumerate(spec.get("versions") or ()):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
-            yield _Placed(version.get("name") or "", f"spec.versions[{index}].schema.openAPIV3Schema", schema)
+            yield _VersionSchema(version.get("name") or "", f"spec.versions[{index}].schema.openAPIV3Schema", schema)

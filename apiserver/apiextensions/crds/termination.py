@@ -6,7 +6,7 @@ every five seconds for a minute whether all are gone, and removes the finalizer;
 """
 
 from apiserver.api.meta import Obj, metadata
-from apiserver.apiextensions.crds.conditions import condition, holds, with_condition
+from apiserver.apiextensions.crds.conditions import condition, is_condition_true, with_condition
 from apiserver.apiextensions.crds.names import ESTABLISHED
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
@@ -15,7 +15,7 @@ FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 TERMINATING = "Terminating"
 NO_CREATION = "create not allowed while custom resource definition is terminating"
 """Why objects of its kind can no longer be created, the message of a 403 (customresource_handler.go)."""
-LOOK_AGAIN, LONGEST_WAIT = 5.0, 60.0
+CHECK_INTERVAL, CHECK_TIMEOUT = 5.0, 60.0
 """Seconds between two checks whether all objects are gone, and until the controller starts over."""
 
 _STORED_BUILT_IN = {("apiregistration.k8s.io", "apiservices"), ("apiextensions.k8s.io", "customresourcedefinitions")}
@@ -35,7 +35,7 @@ _BUILT_IN = condition(
 _NEVER = condition(TERMINATING, "False", "NeverEstablished", "resource was never established")
 
 
-def marked(definition: Obj, now: str) -> Obj | None:
+def mark_for_deletion(definition: Obj, now: str) -> Obj | None:
     """Return the definition after its first delete: with a time, the finalizer and a condition; None if it has them.
 
     Args:
@@ -52,43 +52,43 @@ def marked(definition: Obj, now: str) -> Obj | None:
     )
 
 
-def waits(definition: Obj) -> bool:
+def awaits_finalizer(definition: Obj) -> bool:
     """Return True if the definition is marked for deletion and still has the finalizer."""
     meta = metadata(definition)
     return bool(meta.get("deletionTimestamp")) and FINALIZER in (meta.get("finalizers") or ())
 
 
-def terminates(definition: Obj) -> bool:
+def is_terminating(definition: Obj) -> bool:
     """Return True if no more objects of its kind can be created."""
-    return bool(metadata(definition).get("deletionTimestamp")) or holds(definition, TERMINATING)
+    return bool(metadata(definition).get("deletionTimestamp")) or is_condition_true(definition, TERMINATING)
 
 
-def begun(definition: Obj, now: str) -> Obj:
+def with_deletion_in_progress(definition: Obj, now: str) -> Obj:
     """Return the definition while objects of its kind are being deleted."""
     return with_condition(definition, _IN_PROGRESS, now)
 
 
-def is_emptied(definition: Obj) -> bool:
+def must_delete_instances(definition: Obj) -> bool:
     """Return True if objects of its kind have to be deleted before it is removed."""
-    return not _overlaps(definition) and holds(definition, ESTABLISHED)
+    return not _overlaps(definition) and is_condition_true(definition, ESTABLISHED)
 
 
-def undeleted(definition: Obj, errors: list[str], now: str) -> Obj:
+def with_deletion_failed(definition: Obj, errors: list[str], now: str) -> Obj:
     """Return the definition when objects cannot be deleted."""
     messages = list(dict.fromkeys(errors))
     text = f"[{', '.join(messages)}]" if len(messages) > 1 else "".join(messages)
     return _failed(definition, "InstanceDeletionFailed", f"could not issue all deletes: {text}", now)
 
 
-def unconfirmed(definition: Obj, now: str, error: str = "context deadline exceeded") -> Obj:
+def with_deletion_unconfirmed(definition: Obj, now: str, error: str = "context deadline exceeded") -> Obj:
     """Return the definition when objects of its kind still exist after a minute."""
     message = f"could not confirm zero CustomResources remaining: {error}"
     return _failed(definition, "InstanceDeletionCheck", message, now)
 
 
-def released(definition: Obj, now: str) -> Obj:
+def without_finalizer(definition: Obj, now: str) -> Obj:
     """Return the definition without the finalizer, when no objects are left or none had to be deleted."""
-    emptied = _COMPLETED if is_emptied(definition) else _BUILT_IN if _overlaps(definition) else _NEVER
+    emptied = _COMPLETED if must_delete_instances(definition) else _BUILT_IN if _overlaps(definition) else _NEVER
     meta = metadata(definition)
     finalizers = [name for name in meta.get("finalizers") or () if name != FINALIZER]
     return with_condition(definition | {"metadata": meta | {"finalizers": finalizers}}, emptied, now)

@@ -5,7 +5,7 @@ them once a schema has rules. No rule takes longer than upstream allows: its cos
 created, and counted when the rule is evaluated.
 """
 
-from apiserver.apiextensions.rules.rules import Rules, default_rule_errors, rule_errors
-from apiserver.apiextensions.rules.verdicts import Preexisting, Verdict
+from apiserver.apiextensions.rules.rules import RuleValidator, default_rule_errors, rule_errors
+from apiserver.apiextensions.rules.verdicts import PreexistingExpressions, RuleResult
 
-__all__ = ["Preexisting", "Rules", "Verdict", "default_rule_errors", "rule_errors"]
+__all__ = ["PreexistingExpressions", "RuleResult", "RuleValidator", "default_rule_errors", "rule_errors"]

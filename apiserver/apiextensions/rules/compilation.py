@@ -6,10 +6,10 @@ Source: apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go.
 from dataclasses import dataclass
 from functools import partial
 
-from apiserver.apiextensions.rules.schema_types import Declarations, Declared
-from apiserver.cel.checker import Checked, check
-from apiserver.cel.cost_estimate import Path, greatest_cost
-from apiserver.cel.environments import STORED, Environment
+from apiserver.apiextensions.rules.schema_types import Declarations, DeclType
+from apiserver.cel.checker import CheckedExpr, check
+from apiserver.cel.cost_estimate import Path, max_cost
+from apiserver.cel.environments import STORED_EXPRESSIONS, Environment
 from apiserver.cel.errors import CompileError
 from apiserver.cel.evaluation.program import Program, program
 from apiserver.cel.literals import check_literals
@@ -26,7 +26,7 @@ class RuleError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledExpression:
     """An expression that can be evaluated.
 
     Attributes:
@@ -40,7 +40,7 @@ class Compiled:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ExpressionScope:
     """The node of a schema that an expression belongs to.
 
     Attributes:
@@ -50,16 +50,18 @@ class Scope:
     """
 
     declarations: Declarations
-    declared: Declared
+    declared: DeclType
     optional_old: bool
 
     def size_of(self, path: Path) -> Size | None:
         """Return the possible size of the value at a path; None if it is not declared."""
-        declared = self.declared.at(path[1:])
-        return None if declared is None else Size(0, declared.most)
+        declared = self.declared.type_at(path[1:])
+        return None if declared is None else Size(0, declared.max_elements)
 
 
-def compile_rule(text: str, scope: Scope, environment: Environment = STORED) -> Compiled:
+def compile_rule(
+    text: str, scope: ExpressionScope, environment: Environment = STORED_EXPRESSIONS
+) -> CompiledExpression:
     """Return the program of a rule.
 
     Args:
@@ -76,7 +78,9 @@ def compile_rule(text: str, scope: Scope, environment: Environment = STORED) -> 
     return _compiled(checked, scope, "program instantiation failed")
 
 
-def compile_message(text: str, scope: Scope, environment: Environment = STORED) -> Compiled:
+def compile_message(
+    text: str, scope: ExpressionScope, environment: Environment = STORED_EXPRESSIONS
+) -> CompiledExpression:
     """Return the program of a messageExpression; see `compile_rule`.
 
     Raises:
@@ -88,7 +92,7 @@ def compile_message(text: str, scope: Scope, environment: Environment = STORED) 
     return _compiled(checked, scope, "messageExpression instantiation failed")
 
 
-def _checked(text: str, scope: Scope, environment: Environment, prefix: str) -> Checked:
+def _checked(text: str, scope: ExpressionScope, environment: Environment, prefix: str) -> CheckedExpr:
     kind = scope.declared.type
     variables = {SELF: kind, OLD_SELF: optional_of(kind) if scope.optional_old else kind}
     try:
@@ -102,15 +106,15 @@ def _checked(text: str, scope: Scope, environment: Environment, prefix: str) -> 
     return checked
 
 
-def _compiled(checked: Checked, scope: Scope, failure: str) -> Compiled:
+def _compiled(checked: CheckedExpr, scope: ExpressionScope, failure: str) -> CompiledExpression:
     try:
         compiled_program = program(checked, (SELF, OLD_SELF))
-        cost = greatest_cost(checked, scope.size_of)
+        cost = max_cost(checked, scope.size_of)
     except EvaluationError as error:
         raise RuleError(f"{failure}: {error}") from None
     except RecursionError:
         raise _too_deep("") from None
-    return Compiled(compiled_program, OLD_SELF in checked.variables, cost)
+    return CompiledExpression(compiled_program, OLD_SELF in checked.variables, cost)
 
 
 def _too_deep(prefix: str) -> RuleError:

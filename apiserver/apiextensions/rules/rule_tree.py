@@ -8,11 +8,17 @@ from typing import Any
 
 from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import EMBEDDED, RULES, items, properties, values
-from apiserver.apiextensions.rules.compilation import Compiled, RuleError, Scope, compile_message, compile_rule
+from apiserver.apiextensions.rules.compilation import (
+    CompiledExpression,
+    ExpressionScope,
+    RuleError,
+    compile_message,
+    compile_rule,
+)
 from apiserver.apiextensions.rules.escaping import escape
 from apiserver.apiextensions.rules.field_paths import FieldPathError, normal_path
 from apiserver.apiextensions.rules.scalars import Read
-from apiserver.apiextensions.rules.schema_types import Declarations, Declared
+from apiserver.apiextensions.rules.schema_types import Declarations, DeclType
 from apiserver.apiextensions.rules.unstructured import Readers
 from apiserver.apiextensions.rules.verdicts import has_rules_within
 
@@ -30,9 +36,9 @@ class Rule:
     """
 
     source: Obj
-    compiled: Compiled | None
+    compiled: CompiledExpression | None
     error: str
-    message: Compiled | None
+    message: CompiledExpression | None
     path: str
 
     @property
@@ -112,7 +118,7 @@ class Compiler:
             return None
         return self.node(rules, schema, is_root=bool(schema.get(EMBEDDED)))
 
-    def _fields(self, rules: Obj, schema: Obj, declared: Declared | None) -> dict[str, Node]:
+    def _fields(self, rules: Obj, schema: Obj, declared: DeclType | None) -> dict[str, Node]:
         nodes = {}
         for name, field_rules in properties(rules).items():
             field_schema = properties(schema).get(name)
@@ -124,12 +130,12 @@ class Compiler:
                 nodes[name] = node
         return nodes
 
-    def _rule(self, rule: Obj, schema: Obj, declared: Declared | None) -> Rule:
+    def _rule(self, rule: Obj, schema: Obj, declared: DeclType | None) -> Rule:
         text = rule.get("rule") or ""
         path = _path(rule, schema)
         if declared is None:
             return Rule(rule, None, "failed to convert to declType for CEL validation rules", None, path)
-        scope = Scope(self._declarations, declared, optional_old=rule.get("optionalOldSelf") is True)
+        scope = ExpressionScope(self._declarations, declared, optional_old=rule.get("optionalOldSelf") is True)
         if not text.strip():
             return Rule(rule, None, "", None, path)
         try:
@@ -146,7 +152,7 @@ def _path(rule: Obj, schema: Obj) -> str:
         return ""
 
 
-def _message(rule: Obj, scope: Scope) -> Compiled | None:
+def _message(rule: Obj, scope: ExpressionScope) -> CompiledExpression | None:
     text = rule.get("messageExpression")
     try:
         return compile_message(text, scope) if text else None

@@ -16,17 +16,23 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import EMBEDDED, LIST_TYPE, MAP_TYPE, RULES, at, child, properties, values
-from apiserver.apiextensions.rules.compilation import Compiled, RuleError, Scope, compile_message, compile_rule
+from apiserver.apiextensions.rules.compilation import (
+    CompiledExpression,
+    ExpressionScope,
+    RuleError,
+    compile_message,
+    compile_rule,
+)
 from apiserver.apiextensions.rules.field_paths import FieldPathError, normal_path
-from apiserver.apiextensions.rules.schema_types import MOST_BYTES, Declarations, Declared
-from apiserver.apiextensions.rules.verdicts import Preexisting
-from apiserver.cel.environments import STORED, Environment, of_new
-from apiserver.cel.sizes import MOST, times
+from apiserver.apiextensions.rules.schema_types import MAX_REQUEST_BYTES, Declarations, DeclType
+from apiserver.apiextensions.rules.verdicts import PreexistingExpressions
+from apiserver.cel.environments import STORED_EXPRESSIONS, Environment, new_expressions_environment
+from apiserver.cel.sizes import MAX_COST, times
 
 _REASONS = frozenset(("FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"))
-_MOST_OF_RULE = 10_000_000
-_MOST_OF_SCHEMA = 100_000_000
-_MOST_TOLD = 4
+_MAX_RULE_COST = 10_000_000
+_MAX_SCHEMA_COST = 100_000_000
+_MAX_CONTRIBUTORS = 4
 _NEWLINE = re.compile(r"[\n\r]").search
 _HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 """The characters that Go's JSON escapes in addition to those that JSON requires."""
@@ -44,10 +50,10 @@ _JUNCTORS = ("allOf", "oneOf", "anyOf")
 
 
 def rule_errors(
-    schema: Obj, path: str, *, expressions: bool, costly: bool, release: int, preexisting: Preexisting
+    schema: Obj, path: str, *, expressions: bool, costly: bool, release: int, preexisting: PreexistingExpressions
 ) -> list[FieldError]:
     """Return the errors of the rules in a schema; see `rules.rule_errors`."""
-    walk = _Walk(_Environments(release, preexisting), costly=costly)
+    walk = _RuleChecker(_Environments(release, preexisting), costly=costly)
     walk.visit(schema, path, _Context(is_root=True, expressions=expressions))
     return [*walk.forms, *walk.errors, *walk.total_errors(path)]
 
@@ -139,22 +145,22 @@ class _Environments:
     """
 
     release: int
-    preexisting: Preexisting
+    preexisting: PreexistingExpressions
 
     def of_rule(self, text: str) -> Environment:
         """Return the environment of a rule."""
-        return STORED if text in self.preexisting.rules else self._new
+        return STORED_EXPRESSIONS if text in self.preexisting.rules else self._new
 
     def of_message(self, text: str) -> Environment:
         """Return the environment of a messageExpression."""
-        return STORED if text in self.preexisting.messages else self._new
+        return STORED_EXPRESSIONS if text in self.preexisting.messages else self._new
 
     @property
     def _new(self) -> Environment:
-        return of_new(self.release) if self.release else STORED
+        return new_expressions_environment(self.release) if self.release else STORED_EXPRESSIONS
 
 
-class _Walk:
+class _RuleChecker:
     """A walk through a schema, inner nodes first.
 
     Attributes:
@@ -185,11 +191,11 @@ class _Walk:
 
     def total_errors(self, path: str) -> Iterator[FieldError]:
         """Yield the errors of the total cost of all rules."""
-        if self._total > _MOST_OF_SCHEMA:
+        if self._total > _MAX_SCHEMA_COST:
             for _, rule_path in self._expensive:
                 yield field.forbidden(rule_path, _CONTRIBUTED)
             what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
-            yield field.forbidden(path, _too_costly(what, self._total, _MOST_OF_SCHEMA))
+            yield field.forbidden(path, _too_costly(what, self._total, _MAX_SCHEMA_COST))
 
     def _compile(self, schema: Obj, path: str, context: _Context) -> None:
         is_root = context.is_root or bool(schema.get(EMBEDDED))
@@ -200,12 +206,12 @@ class _Walk:
         for index, rule in enumerate(schema[RULES]):
             self._rule(rule, at(path, index), declared, context)
 
-    def _rule(self, rule: Obj, path: str, declared: Declared, context: _Context) -> None:
-        scope = Scope(self._declarations, declared, optional_old=rule.get("optionalOldSelf") is True)
-        compiled: Compiled | None = None
+    def _rule(self, rule: Obj, path: str, declared: DeclType, context: _Context) -> None:
+        scope = ExpressionScope(self._declarations, declared, optional_old=rule.get("optionalOldSelf") is True)
+        compiled: CompiledExpression | None = None
         try:
             compiled = compile_rule(rule["rule"], scope, self._environments.of_rule(rule["rule"]))
-            count = MOST_BYTES // (declared.least_bytes + 1) if context.count is None else context.count
+            count = MAX_REQUEST_BYTES // (declared.least_bytes + 1) if context.count is None else context.count
             self._charge("estimated rule cost", times(compiled.cost, count), f"{path}.rule")
         except RuleError as error:
             self.errors.append(_invalid(f"{path}.rule", rule, str(error)))
@@ -221,7 +227,7 @@ class _Walk:
             reason = "may not be set if oldSelf is not used in rule"
             self.errors.append(field.invalid(f"{path}.optionalOldSelf", rule["optionalOldSelf"], reason))
 
-    def _message(self, rule: Obj, path: str, scope: Scope) -> None:
+    def _message(self, rule: Obj, path: str, scope: ExpressionScope) -> None:
         message_path = f"{path}.messageExpression"
         try:
             text = rule["messageExpression"]
@@ -233,11 +239,11 @@ class _Walk:
 
     def _charge(self, what: str, cost: int, path: str) -> None:
         """Add a cost to the total; a cost that is too high by itself is an error."""
-        if cost > _MOST_OF_RULE and not self._costly:
-            self.errors.append(field.forbidden(path, _too_costly(what, cost, _MOST_OF_RULE)))
-        self._total = min(self._total + cost, MOST)
-        if cost >= _MOST_OF_SCHEMA // 100:
-            self._expensive = sorted([*self._expensive, (cost, path)], key=lambda c: -c[0])[:_MOST_TOLD]
+        if cost > _MAX_RULE_COST and not self._costly:
+            self.errors.append(field.forbidden(path, _too_costly(what, cost, _MAX_RULE_COST)))
+        self._total = min(self._total + cost, MAX_COST)
+        if cost >= _MAX_SCHEMA_COST // 100:
+            self._expensive = sorted([*self._expensive, (cost, path)], key=lambda c: -c[0])[:_MAX_CONTRIBUTORS]
 
 
 def _below(schema: Obj, path: str, context: _Context) -> Iterator[tuple[str, Any, _Context]]:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import RULES
-from apiserver.apiextensions.rules.verdicts import Preexisting, Verdict, has_rules
+from apiserver.apiextensions.rules.verdicts import PreexistingExpressions, RuleResult, has_rules
 
 if TYPE_CHECKING:
     from apiserver.apiextensions.rules.rule_tree import Node
 
 
-_NOTHING = Preexisting()
+_NOTHING = PreexistingExpressions()
 
 
-class Rules:
+class RuleValidator:
     """The rules of a schema, compiled when the first object is checked."""
 
     def __init__(self, schema: Obj) -> None:
@@ -34,18 +34,17 @@ class Rules:
             obj: the object, with defaults, and otherwise valid by its schema.
             old: the object before an update, None when it is created.
         """
-        return self.judge(obj, old).errors
+        return self.validate(obj, old).errors
 
-    def judge(self, obj: Obj, old: Obj | None = None) -> Verdict:
+    def validate(self, obj: Obj, old: Obj | None = None) -> RuleResult:
         """Return the errors of an object and the ones to ignore after an update; see `check`."""
-        verdict = Verdict()
         if not self._has_rules:
-            return verdict
+            return RuleResult()
         from apiserver.apiextensions.rules import validator  # noqa: PLC0415 - takes 50 ms, and most schemas have no rules
 
         if self._root is None:
             self._root = validator.compiled(self._schema)
-        return verdict if self._root is None else validator.judge(self._root, obj, old)
+        return RuleResult() if self._root is None else validator.validate(self._root, obj, old)
 
 
 def rule_errors(
@@ -55,7 +54,7 @@ def rule_errors(
     expressions: bool = True,
     costly: bool = False,
     release: int = 0,
-    preexisting: Preexisting = _NOTHING,
+    preexisting: PreexistingExpressions = _NOTHING,
 ) -> list[FieldError]:
     """Return the errors of the rules in a schema, in upstream's order: first how they are written, then what they say.
 
@@ -88,7 +87,7 @@ def default_rule_errors(path: str, schema: Obj, default: Any) -> list[FieldError
         return []
     from apiserver.apiextensions.rules import validator  # noqa: PLC0415 - takes 50 ms, and most schemas have no rules
 
-    return validator.judge_default(path, schema, default)
+    return validator.validate_default(path, schema, default)
 
 
 def _mentions_rules(schema: Any) -> bool:

@@ -28,7 +28,7 @@ from apiserver.cel.types import (
     struct,
 )
 
-MOST_BYTES = 3 * 1024 * 1024
+MAX_REQUEST_BYTES = 3 * 1024 * 1024
 """The greatest size of a request, for cost estimates."""
 
 _NAME_LENGTH = 253
@@ -41,7 +41,7 @@ _FORMATS = {  # format → type, the length of its longest and of its shortest t
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclType:
     """The declaration of one node of a schema.
 
     Attributes:
@@ -53,15 +53,15 @@ class Declared:
     """
 
     type: CelType
-    fields: Mapping[str, Declared] = field(default_factory=dict)
-    key: Declared | None = None
-    item: Declared | None = None
-    most: int = 0
+    fields: Mapping[str, DeclType] = field(default_factory=dict)
+    key: DeclType | None = None
+    item: DeclType | None = None
+    max_elements: int = 0
     least_bytes: int = 0
 
-    def at(self, path: tuple[str, ...]) -> Declared | None:
+    def type_at(self, path: tuple[str, ...]) -> DeclType | None:
         """Return the declaration at a path of identifiers, "@items", "@values" and "@keys"; None if there is none."""
-        declared: Declared | None = self
+        declared: DeclType | None = self
         for step in path:
             if declared is None:
                 return None
@@ -72,17 +72,17 @@ class Declared:
         return declared
 
 
-_KEY = Declared(STRING, least_bytes=2)
+_KEY = DeclType(STRING, least_bytes=2)
 
 
 class Declarations:
     """The declarations of a schema's nodes, each created once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, bool], tuple[Obj, Declared | None]] = {}
-        self._structs: dict[str, Declared] = {}
+        self._known: dict[tuple[int, bool], tuple[Obj, DeclType | None]] = {}
+        self._structs: dict[str, DeclType] = {}
 
-    def declaration_of(self, schema: Obj, *, is_root: bool, name: str = "") -> Declared | None:
+    def declaration_of(self, schema: Obj, *, is_root: bool, name: str = "") -> DeclType | None:
         """Return the declaration of a node; None if expressions cannot use it.
 
         Args:
@@ -106,10 +106,12 @@ class Declarations:
             declared = structure.fields.get(escape(identifier) or "")
         return declared.type if declared else None
 
-    def _declared(self, schema: Obj, *, is_root: bool, name: str) -> Declared | None:
+    def _declared(self, schema: Obj, *, is_root: bool, name: str) -> DeclType | None:
         if schema.get(INT_OR_STRING):
             longest = schema.get("maxLength")
-            return Declared(DYN, most=MOST_BYTES - 2 if longest is None else max(0, longest) * 4, least_bytes=1)
+            return DeclType(
+                DYN, max_elements=MAX_REQUEST_BYTES - 2 if longest is None else max(0, longest) * 4, least_bytes=1
+            )
         schema = with_metadata(schema) if is_root else schema
         kind = schema.get("type")
         if kind == "array":
@@ -120,9 +122,9 @@ class Declarations:
         if kind == "string":
             return _string(schema)
         scalar = _SCALARS.get(kind or "")
-        return Declared(scalar[0], least_bytes=scalar[1]) if scalar else None
+        return DeclType(scalar[0], least_bytes=scalar[1]) if scalar else None
 
-    def _list(self, schema: Obj, name: str) -> Declared | None:
+    def _list(self, schema: Obj, name: str) -> DeclType | None:
         inner = items(schema)
         item = (
             self.declaration_of(inner, is_root=bool(inner.get(EMBEDDED)), name=f"{name}.@idx")
@@ -132,20 +134,20 @@ class Declarations:
         if item is None:
             return None
         limit = schema.get("maxItems")
-        most = (MOST_BYTES - 2) // (item.least_bytes + 1) if limit is None else max(0, limit)
-        return Declared(list_of(item.type), item=item, most=most, least_bytes=2)
+        most = (MAX_REQUEST_BYTES - 2) // (item.least_bytes + 1) if limit is None else max(0, limit)
+        return DeclType(list_of(item.type), item=item, max_elements=most, least_bytes=2)
 
-    def _map(self, schema: Obj, inner: Obj, name: str) -> Declared | None:
+    def _map(self, schema: Obj, inner: Obj, name: str) -> DeclType | None:
         item = self.declaration_of(inner, is_root=bool(inner.get(EMBEDDED)), name=f"{name}.@elem")
         if item is None:
             return None
         limit = schema.get("maxProperties")
-        most = (MOST_BYTES - 2) // (item.least_bytes + 6) if limit is None else max(0, limit)
-        return Declared(map_of(STRING, item.type), key=_KEY, item=item, most=most, least_bytes=2)
+        most = (MAX_REQUEST_BYTES - 2) // (item.least_bytes + 6) if limit is None else max(0, limit)
+        return DeclType(map_of(STRING, item.type), key=_KEY, item=item, max_elements=most, least_bytes=2)
 
-    def _object(self, schema: Obj, name: str) -> Declared:
+    def _object(self, schema: Obj, name: str) -> DeclType:
         required = frozenset(schema.get("required") or ())
-        fields: dict[str, Declared] = {}
+        fields: dict[str, DeclType] = {}
         least_bytes = 2
         for property_name, inner in properties(schema).items():
             identifier = escape(property_name)
@@ -157,25 +159,27 @@ class Declarations:
                 fields[identifier] = declared
             if property_name in required and inner.get("default") is None:
                 least_bytes += len(property_name.encode()) + declared.least_bytes + 4
-        declaration = self._structs[name] = Declared(struct(name), fields, least_bytes=least_bytes)
+        declaration = self._structs[name] = DeclType(struct(name), fields, least_bytes=least_bytes)
         return declaration
 
 
-def _string(schema: Obj) -> Declared:
+def _string(schema: Obj) -> DeclType:
     longest = schema.get("maxLength")
     form = schema.get("format")
     if form in _FORMATS:
         kind, most, least = _FORMATS[form]
-        return Declared(kind, most=most, least_bytes=least)
+        return DeclType(kind, max_elements=most, least_bytes=least)
     if form == "byte":
-        return Declared(BYTES, most=MOST_BYTES - 2 if longest is None else max(0, longest), least_bytes=2)
+        return DeclType(
+            BYTES, max_elements=MAX_REQUEST_BYTES - 2 if longest is None else max(0, longest), least_bytes=2
+        )
     if longest is not None:
         most = max(0, longest) * 4  # maxLength counts characters of up to four bytes
     elif schema.get("enum"):
         most = max((len(value.encode()) for value in schema["enum"] if isinstance(value, str)), default=0)
     else:
-        most = MOST_BYTES - 2
-    return Declared(STRING, most=most, least_bytes=2)
+        most = MAX_REQUEST_BYTES - 2
+    return DeclType(STRING, max_elements=most, least_bytes=2)
 
 
 def with_metadata(schema: Obj) -> Obj:

@@ -34,14 +34,14 @@ from apiserver.apiextensions.rules.schema_types import with_metadata
 from apiserver.apiextensions.structural.equality import same
 from apiserver.cel.values import (
     MISSING,
-    Entries,
     EvaluationError,
-    Items,
+    Lister,
+    Mapper,
     all_equal,
+    common_type,
     equals,
     is_list,
     no_such_overload,
-    one_type,
     weight,
 )
 
@@ -148,7 +148,7 @@ class Unknown:
         return 0
 
 
-class StoredMap(Entries):
+class StoredMap(Mapper):
     """An object with fields, or a map."""
 
     __slots__ = ("_fields", "_inner", "_is_object", "_keys", "_readers", "_values_read", "_weight", "data")
@@ -203,11 +203,11 @@ class StoredMap(Entries):
 
     def equals(self, other: Any) -> bool:
         """Return True if another map has equal values for all keys; values without a schema are compared as JSON."""
-        if not isinstance(other, Entries):
+        if not isinstance(other, Mapper):
             raise no_such_overload()
         return len(self) == len(other) and all(self._is_same(key, other) for key in self.data)
 
-    def _is_same(self, key: str, other: Entries) -> bool:
+    def _is_same(self, key: str, other: Mapper) -> bool:
         if self._schema(key) is None:
             if not isinstance(other, StoredMap):
                 raise no_such_overload()
@@ -218,7 +218,7 @@ class StoredMap(Entries):
         return equals(own_value, other_value)
 
 
-class StoredList(Items):
+class StoredList(Lister):
     """A list whose items have an order."""
 
     __slots__ = ("_converted", "_data", "_keys", "_read", "_weight")
@@ -269,14 +269,14 @@ class StoredSet(StoredList):
         if len(self) != len(others):
             return False
         items = self.items()
-        if (kind := one_type(items)) in _SET_TYPES and kind is one_type(others):
+        if (kind := common_type(items)) in _SET_TYPES and kind is common_type(others):
             return frozenset(items) == frozenset(others)
         return frozenset(map(_set_key, items)) == frozenset(map(_set_key, others))
 
     def plus(self, others: list[Any]) -> Any:
         """Return the items of both lists, each once."""
         both = self.items() + others
-        if one_type(both) in _SET_TYPES:
+        if common_type(both) in _SET_TYPES:
             return self._like(list(dict.fromkeys(both)))
         joined: dict[Any, Any] = {}
         for item in both:
@@ -290,7 +290,7 @@ _SET_TYPES = frozenset((bool, int, str))
 
 def _set_key(value: Any) -> Any:
     """Return a key that identifies an item of a set: 1 is neither 1.0 nor true."""
-    if is_list(value) or isinstance(value, Entries):
+    if is_list(value) or isinstance(value, Mapper):
         raise EvaluationError("listSet operations are only supported on lists of scalar values")
     return type(value).__name__, value
 
@@ -331,7 +331,7 @@ class StoredMapList(StoredList):
         return self._like(list(joined.values()))
 
     def _key(self, item: Any) -> Any:
-        if not isinstance(item, Entries):
+        if not isinstance(item, Mapper):
             raise no_such_overload()
         return tuple([_identity(item.find(key)) for key in self._keys])
 

@@ -10,7 +10,7 @@ from apiserver.api.schema.keywords import RULES, items, properties, values
 
 
 @dataclass(slots=True)
-class Verdict:
+class RuleResult:
     """The errors of an object by the rules.
 
     Attributes:
@@ -23,7 +23,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Preexisting:
+class PreexistingExpressions:
     """The expressions that a definition had before an update; they may use features that new ones may not use yet.
 
     Attributes:

@@ -8,10 +8,10 @@ Does not belong here: rules in CEL (x-kubernetes-validations), and the rest of a
 from apiserver.apiextensions.structural.default_values import default_errors, has_unpruned_default
 from apiserver.apiextensions.structural.invariants import structural_errors, unsupported
 from apiserver.apiextensions.structural.openapi import in_version_2, published
-from apiserver.apiextensions.structural.structural import Structural
+from apiserver.apiextensions.structural.structural import StructuralSchema
 
 __all__ = [
-    "Structural",
+    "StructuralSchema",
     "default_errors",
     "has_unpruned_default",
     "in_version_2",

@@ -21,10 +21,10 @@ from apiserver.api.schema.keywords import (
 )
 from apiserver.apiextensions.structural.equality import is_one_of, key_of
 from apiserver.apiextensions.structural.numbers import float_bounds, in_go, int_bounds, number_errors
-from apiserver.apiextensions.structural.types import types_of, unfit
+from apiserver.apiextensions.structural.types import type_mismatch, types_of
 
 Check = Callable[[Any], bool]
-Look = Check | type
+TypeCheck = Check | type
 """A check, or just the type that a value must have."""
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -49,11 +49,11 @@ def check_of(schema: Obj, minor: int) -> Check:
     return _called(_look(schema, minor))
 
 
-def _called(look: Look) -> Check:
+def _called(look: TypeCheck) -> Check:
     return (lambda value: value.__class__ is look) if isinstance(look, type) else look
 
 
-def _look(schema: Obj, minor: int) -> Look:
+def _look(schema: Obj, minor: int) -> TypeCheck:
     form = format_of(schema, minor)
     junctors = [*_junctors(schema, minor)]  # compiled once for all types: they are nested
     table = {kind: _all([*_tests(schema, kind, form, minor), *junctors]) for kind in _types(schema, form)}
@@ -99,7 +99,7 @@ def _types(schema: Obj, form: str) -> Iterator[type]:
         return
     possible = dict.fromkeys(kind for name in kinds for kind in _TYPES.get(name, ()))
     for kind in (*possible, *(extra for extra in (str, list) if form and extra not in possible)):
-        if kind is float or unfit(kind(), kinds, form) is None:
+        if kind is float or type_mismatch(kind(), kinds, form) is None:
             yield kind
 
 
@@ -150,7 +150,7 @@ def _of_number(schema: Obj, kind: type, form: str, minor: int) -> Iterator[Check
     elif kind is int or single == "integer" or form or any(schema.get(word) is not None for word in _LIMITS):
         yield lambda value: not any(number_errors(in_go(value), schema, kind=single, form=form, minor=minor))
     if kind is float and "number" not in kinds and kinds:
-        yield lambda value: unfit(value, kinds, form) is None
+        yield lambda value: type_mismatch(value, kinds, form) is None
 
 
 def _of_list(schema: Obj, minor: int) -> Iterator[Check]:
@@ -165,7 +165,7 @@ def _of_list(schema: Obj, minor: int) -> Iterator[Check]:
         yield lambda value: len({key_of(item) for item in value}) == len(value)
 
 
-def _each(look: Look) -> Check:
+def _each(look: TypeCheck) -> Check:
     if isinstance(look, type):
         return lambda value: not [item for item in value if item.__class__ is not look]
 
@@ -196,7 +196,7 @@ def _of_object(schema: Obj, minor: int) -> Iterator[Check]:
         yield _fields(looks, others)
 
 
-def _fields(looks: Mapping[str, Look], others: Look | None) -> Check:
+def _fields(looks: Mapping[str, TypeCheck], others: TypeCheck | None) -> Check:
     def check(value: Any) -> bool:
         for key, field_value in value.items():
             look = looks.get(key, others)

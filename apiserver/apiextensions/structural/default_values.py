@@ -14,7 +14,7 @@ from apiserver.api.schema import Schema, available_versions, load_definitions
 from apiserver.api.schema.keywords import EMBEDDED, META, at, child, default_of, items, properties, values
 from apiserver.apiextensions.structural.embedded import MalformedResourceError, coerce_resource, embedded_resources
 from apiserver.apiextensions.structural.equality import in_order, same
-from apiserver.apiextensions.structural.full_validation import explain
+from apiserver.apiextensions.structural.full_validation import validate_fully
 from apiserver.apiextensions.structural.pruning import prune_value
 
 CheckResource = Callable[[str, Obj], list[FieldError]]
@@ -118,7 +118,7 @@ class _Rules:
         return [error for resource_path, resource in resources for error in self._check(resource_path, resource)]
 
     def _of_values(self, schema: Obj, default: Any, path: str) -> list[FieldError]:
-        return explain(schema, default, minor=_NEWEST).errors(path) or self._judge(path, schema, default)
+        return validate_fully(schema, default, minor=_NEWEST).errors(path) or self._judge(path, schema, default)
 
 
 def _errors(schema: Obj, path: str, position: _Position, rules: _Rules) -> Iterator[FieldError]:

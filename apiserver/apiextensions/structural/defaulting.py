@@ -19,7 +19,7 @@ _MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class _Filling:
+class _ValueDefaults:
     """The way in which the defaults of a field, an item or a map's value are filled in.
 
     Attributes:
@@ -62,14 +62,14 @@ def defaulter(schema: Obj) -> SetDefaults | None:
     return fill
 
 
-def _filling(schema: Obj | None) -> _Filling | None:
+def _filling(schema: Obj | None) -> _ValueDefaults | None:
     if schema is None:
         return None
     inside = defaulter(schema)
     default = default_of(schema)
     if default is None:
-        return _Filling(None, null_stays=True, inside=inside) if inside else None
-    return _Filling(_maker(_pruned(default, schema), inside), takes_null(schema), inside)
+        return _ValueDefaults(None, null_stays=True, inside=inside) if inside else None
+    return _ValueDefaults(_maker(_pruned(default, schema), inside), takes_null(schema), inside)
 
 
 def _pruned(default: Any, schema: Obj) -> Any:
@@ -90,7 +90,7 @@ def _maker(default: Any, inside: SetDefaults | None) -> Callable[[], Any]:
     return lambda: orjson.loads(text)
 
 
-def _fill_all(value: Any, keys: Iterable[Any], filling: _Filling) -> None:
+def _fill_all(value: Any, keys: Iterable[Any], filling: _ValueDefaults) -> None:
     """Fill in the defaults within the values of a map or the items of a list; none of them is absent."""
     for key in keys:
         if value[key] is None and filling.make and not filling.null_stays:

@@ -13,14 +13,14 @@ from apiserver.api.schema import quoted
 from apiserver.api.schema.keywords import at, child, has_values, items, properties, takes_null, values
 from apiserver.apiextensions.structural.equality import is_one_of, key_of
 from apiserver.apiextensions.structural.numbers import in_go, number_errors
-from apiserver.apiextensions.structural.ratcheting import Pair
-from apiserver.apiextensions.structural.results import Findings
-from apiserver.apiextensions.structural.types import Unfit, types_of, unfit
+from apiserver.apiextensions.structural.ratcheting import CorrelatedValue
+from apiserver.apiextensions.structural.results import ValidationResult
+from apiserver.apiextensions.structural.types import TypeMismatch, type_mismatch, types_of
 
 _TYPE_META = frozenset({"apiVersion", "kind"})
 
 
-def explain(schema: Obj, value: Any, *, minor: int, pair: Pair | None = None) -> Findings:
+def validate_fully(schema: Obj, value: Any, *, minor: int, pair: CorrelatedValue | None = None) -> ValidationResult:
     """Return all errors of a value.
 
     Args:
@@ -29,43 +29,45 @@ def explain(schema: Obj, value: Any, *, minor: int, pair: Pair | None = None) ->
         minor: the minor release whose rules apply.
         pair: the value and the one that it replaces: errors in what is unchanged are ignored.
     """
-    return _Walk(minor).visit(schema, value, "", pair)
+    return _Validator(minor).visit(schema, value, "", pair)
 
 
-class _Walk:
+class _Validator:
     """One validation of a value."""
 
     def __init__(self, minor: int) -> None:
         self._minor = minor
 
-    def visit(self, schema: Obj, value: Any, path: str, pair: Pair | None = None) -> Findings:
+    def visit(self, schema: Obj, value: Any, path: str, pair: CorrelatedValue | None = None) -> ValidationResult:
         """Return the errors of a value, except in what is unchanged."""
-        findings = Findings()
+        findings = ValidationResult()
         if value is None:
             self._null(schema, path, findings)
         else:
             self._value(schema, in_go(value), path, pair=pair, findings=findings)
         if findings and pair is not None and pair.is_unchanged():
-            findings.forgive()
+            findings.clear()
         return findings
 
-    def _null(self, schema: Obj, path: str, findings: Findings) -> None:
+    def _null(self, schema: Obj, path: str, findings: ValidationResult) -> None:
         kinds = types_of(schema)
         if kinds and not takes_null(schema):
-            findings.unfit(path, Unfit(",".join(kinds), "null"))
+            findings.wrong_type(path, TypeMismatch(",".join(kinds), "null"))
         else:
             findings.matches += 1
         if schema.get("enum"):
             findings.not_one_of(path, None, schema["enum"])
 
-    def _value(self, schema: Obj, value: Any, path: str, *, pair: Pair | None, findings: Findings) -> None:
+    def _value(
+        self, schema: Obj, value: Any, path: str, *, pair: CorrelatedValue | None, findings: ValidationResult
+    ) -> None:
         # Every kind of constraint that applies counts as a match, some of them twice if they hold.
         kinds, form = types_of(schema), format_of(schema, self._minor)
         if kinds or form:
-            mismatch = unfit(value, kinds, form)
+            mismatch = type_mismatch(value, kinds, form)
             findings.matches += 1 if mismatch else 2
             if mismatch:
-                findings.unfit(path, mismatch)
+                findings.wrong_type(path, mismatch)
         self._junctors(schema, value, path, findings)
         findings.matches += 2
         if isinstance(value, str):
@@ -83,7 +85,7 @@ class _Walk:
             self._object(schema, value, path, pair=pair, findings=findings)
         findings.matches += 2
 
-    def _junctors(self, schema: Obj, value: Any, path: str, findings: Findings) -> None:
+    def _junctors(self, schema: Obj, value: Any, path: str, findings: ValidationResult) -> None:
         if alternatives := schema.get("anyOf"):
             self._any_of(alternatives, value, path, findings)
         if alternatives := schema.get("oneOf"):
@@ -94,11 +96,11 @@ class _Walk:
                 findings.merge(result)
             if any(results):
                 none = ". None validated" if all(results) else ""
-                findings.whole(f"{quoted(path)} must validate all the schemas (allOf){none}")
+                findings.without_field(f"{quoted(path)} must validate all the schemas (allOf){none}")
         if schema.get("not") is not None and not self.visit(schema["not"], value, path):
-            findings.whole(f"{quoted(path)} must not validate the schema (not)")
+            findings.without_field(f"{quoted(path)} must not validate the schema (not)")
 
-    def _any_of(self, alternatives: list[Obj], value: Any, path: str, findings: Findings) -> None:
+    def _any_of(self, alternatives: list[Obj], value: Any, path: str, findings: ValidationResult) -> None:
         failed = []
         for alternative in alternatives:
             result = self.visit(alternative, value, path)
@@ -106,21 +108,21 @@ class _Walk:
                 findings.merge(result)
                 return
             failed.append(result)
-        findings.whole(f"{quoted(path)} must validate at least one schema (anyOf)")
+        findings.without_field(f"{quoted(path)} must validate at least one schema (anyOf)")
         findings.merge(_best(failed))
 
-    def _one_of(self, alternatives: list[Obj], value: Any, path: str, findings: Findings) -> None:
+    def _one_of(self, alternatives: list[Obj], value: Any, path: str, findings: ValidationResult) -> None:
         results = [self.visit(alternative, value, path) for alternative in alternatives]
         fitting = [result for result in results if not result]
         if len(fitting) == 1:
             findings.merge(fitting[0])
             return
         how = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
-        findings.whole(f"{quoted(path)} must validate one and only one schema (oneOf). {how}")
+        findings.without_field(f"{quoted(path)} must validate one and only one schema (oneOf). {how}")
         if not fitting:
             findings.merge(_best(results))
 
-    def _text(self, schema: Obj, value: str, path: str, *, form: str, findings: Findings) -> None:
+    def _text(self, schema: Obj, value: str, path: str, *, form: str, findings: ValidationResult) -> None:
         longest, shortest, pattern = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
         if longest is not None and len(value) > longest:
             findings.too_long(path, longest)
@@ -132,10 +134,12 @@ class _Walk:
         is_format = known_format(form, self._minor) if form else None
         if is_format is not None:
             if not is_format(value):
-                findings.unfit(path, Unfit(form, value))
+                findings.wrong_type(path, TypeMismatch(form, value))
             findings.matches += 1
 
-    def _list(self, schema: Obj, value: list[Any], path: str, *, pair: Pair | None, findings: Findings) -> None:
+    def _list(
+        self, schema: Obj, value: list[Any], path: str, *, pair: CorrelatedValue | None, findings: ValidationResult
+    ) -> None:
         of_items, size = items(schema), len(value)
         for index, item in enumerate(value if of_items is not None else ()):
             assert of_items is not None
@@ -149,7 +153,9 @@ class _Walk:
             findings.repeated(path)
         findings.matches += 2
 
-    def _object(self, schema: Obj, value: Obj, path: str, *, pair: Pair | None, findings: Findings) -> None:
+    def _object(
+        self, schema: Obj, value: Obj, path: str, *, pair: CorrelatedValue | None, findings: ValidationResult
+    ) -> None:
         named, size = properties(schema), len(value)
         least, most = schema.get("minProperties"), schema.get("maxProperties")
         if least is not None and size < least:
@@ -171,12 +177,12 @@ class _Walk:
         findings.matches += 1
 
 
-def _below(pair: Pair | None, key: str, path: str) -> Pair | None:
+def _below(pair: CorrelatedValue | None, key: str, path: str) -> CorrelatedValue | None:
     """Return a field with its old value; None for kind and apiVersion, as old objects are converted to the new one."""
     return None if pair is None or (not path and key in _TYPE_META) else pair.key(key)
 
 
-def _best(failed: list[Findings]) -> Findings:
+def _best(failed: list[ValidationResult]) -> ValidationResult:
     """Return the findings of the alternative that matched the most constraints; the first of several."""
     return max(failed, key=lambda result: result.matches)
 

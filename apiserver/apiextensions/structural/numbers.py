@@ -25,7 +25,7 @@ _INT32 = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class NumberError:
     """An error of a number.
 
     Attributes:
@@ -50,7 +50,7 @@ def is_whole(value: float) -> bool:
     return value == integer or (value > 1 and (value - integer) / (value + integer) < _EPSILON)
 
 
-def number_errors(value: float, schema: Obj, *, kind: str, form: str, minor: int) -> Iterator[Wrong]:
+def number_errors(value: float, schema: Obj, *, kind: str, form: str, minor: int) -> Iterator[NumberError]:
     """Yield the errors of a number besides its type.
 
     Args:
@@ -108,7 +108,7 @@ def _float(limit: float | None) -> float | None:
     return None if limit is None else float(limit)
 
 
-def _out_of_range(value: float, kind: str, form: str, what: str, *, minor: int) -> Iterator[Wrong]:
+def _out_of_range(value: float, kind: str, form: str, what: str, *, minor: int) -> Iterator[NumberError]:
     """Yield an error if the type and format of the schema cannot hold a number."""
     if minor < RANGES_SINCE or not kind:
         return
@@ -118,7 +118,7 @@ def _out_of_range(value: float, kind: str, form: str, what: str, *, minor: int) 
     else:
         fits = form != "float" or abs(value) < _FLOAT32
     if not fits:
-        yield Wrong(
+        yield NumberError(
             f"{what} value must be of type {kind} {f'with format {form}' if form else '(default format)'} in %s"
         )
 
@@ -132,21 +132,23 @@ def _limit(limit: float, value: float) -> float:
     return limit if type(value) is float else int(limit)
 
 
-def _above(value: float, most: float, *, exclusive: bool) -> Iterator[Wrong]:
+def _above(value: float, most: float, *, exclusive: bool) -> Iterator[NumberError]:
     limit = _limit(most, value)
     if value > limit or (exclusive and value == limit):
-        yield Wrong(f"%s in body should be less than {'' if exclusive else 'or equal to '}{_shown(limit)}", value)
+        yield NumberError(f"%s in body should be less than {'' if exclusive else 'or equal to '}{_shown(limit)}", value)
 
 
-def _below(value: float, least: float, *, exclusive: bool) -> Iterator[Wrong]:
+def _below(value: float, least: float, *, exclusive: bool) -> Iterator[NumberError]:
     limit = _limit(least, value)
     if value < limit or (exclusive and value == limit):
-        yield Wrong(f"%s in body should be greater than {'' if exclusive else 'or equal to '}{_shown(limit)}", value)
+        yield NumberError(
+            f"%s in body should be greater than {'' if exclusive else 'or equal to '}{_shown(limit)}", value
+        )
 
 
-def _not_a_multiple(value: float, factor: float) -> Iterator[Wrong]:
+def _not_a_multiple(value: float, factor: float) -> Iterator[NumberError]:
     unit = _limit(factor, value)
     if unit <= 0:
-        yield Wrong(f"factor MultipleOf declared for %s must be positive: {_shown(unit)}", unit)
+        yield NumberError(f"factor MultipleOf declared for %s must be positive: {_shown(unit)}", unit)
     elif value % unit if type(value) is int else not is_whole(1 / unit * value if unit < 1 else value / unit):
-        yield Wrong(f"%s in body should be a multiple of {_shown(unit)}", value)
+        yield NumberError(f"%s in body should be a multiple of {_shown(unit)}", value)

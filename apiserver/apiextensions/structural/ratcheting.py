@@ -11,7 +11,7 @@ from apiserver.api.schema.keywords import LIST_KEYS, LIST_TYPE, at_key, items
 from apiserver.apiextensions.structural.equality import same
 
 
-class Pair:
+class CorrelatedValue:
     """A value and the value that it replaces.
 
     Args:
@@ -26,7 +26,7 @@ class Pair:
         self._old = old
         self._by_key: dict[Any, Any] | None = None
 
-    def key(self, key: str) -> "Pair | None":
+    def key(self, key: str) -> "CorrelatedValue | None":
         """Return the pair of a field or a map's value; None if it is not in both, or the schema does not declare it."""
         new, old, field_schema = self._new, self._old, at_key(self._schema, key)
         if (
@@ -37,9 +37,9 @@ class Pair:
             or key not in old
         ):
             return None
-        return Pair(field_schema, new[key], old[key])
+        return CorrelatedValue(field_schema, new[key], old[key])
 
-    def index(self, index: int) -> "Pair | None":
+    def index(self, index: int) -> "CorrelatedValue | None":
         """Return the pair of an item; None if the old list has no item with its keys, or items have no keys."""
         of_items = items(self._schema)
         if of_items is None or not self._has_keys or not isinstance(self._new, list):
@@ -51,7 +51,7 @@ class Pair:
             self._by_key = {key: item for key, item in keyed if key is not None}
         new = self._new[index]
         old = self._by_key.get(self._key_of(new))
-        return None if old is None else Pair(of_items, new, old)
+        return None if old is None else CorrelatedValue(of_items, new, old)
 
     @property
     def _has_keys(self) -> bool:

@@ -9,8 +9,8 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.schema import quoted
 from apiserver.apiextensions.structural.equality import in_order
-from apiserver.apiextensions.structural.numbers import Wrong
-from apiserver.apiextensions.structural.types import Unfit
+from apiserver.apiextensions.structural.numbers import NumberError
+from apiserver.apiextensions.structural.types import TypeMismatch
 
 NOWHERE = "<nil>"
 """The field that upstream prints for errors which name none."""
@@ -18,7 +18,7 @@ NOWHERE = "<nil>"
 _Make = Callable[[str], FieldError]
 
 
-class Findings:
+class ValidationResult:
     """The errors of a value and of everything in it.
 
     Attributes:
@@ -26,50 +26,50 @@ class Findings:
         matches: the number of constraints compared; of alternatives, the one with the most is reported.
     """
 
-    __slots__ = ("matches", "noted")
+    __slots__ = ("matches", "noted_errors")
 
     def __init__(self) -> None:
-        self.noted: dict[str, tuple[str, _Make]] = {}
+        self.noted_errors: dict[str, tuple[str, _Make]] = {}
         self.matches = 0
 
     def __bool__(self) -> bool:
-        return bool(self.noted)
+        return bool(self.noted_errors)
 
-    def forgive(self) -> None:
+    def clear(self) -> None:
         """Drop all errors."""
-        self.noted.clear()
+        self.noted_errors.clear()
 
-    def merge(self, others: "Findings") -> None:
+    def merge(self, others: "ValidationResult") -> None:
         """Add the findings of a part; an error that is known already is not repeated."""
-        for message, finding in others.noted.items():
-            self.noted.setdefault(message, finding)
+        for message, finding in others.noted_errors.items():
+            self.noted_errors.setdefault(message, finding)
         self.matches += others.matches
 
     def errors(self, path: str) -> list[FieldError]:
         """Return all errors of a value at a path; "" for a whole object."""
-        return [make(_path_in_object(path, schema_path)) for schema_path, make in self.noted.values()]
+        return [make(_path_in_object(path, schema_path)) for schema_path, make in self.noted_errors.values()]
 
     def _note(self, message: str, path: str, make: _Make) -> None:
-        self.noted.setdefault(message, (path, make))
+        self.noted_errors.setdefault(message, (path, make))
 
     def _invalid(self, message: str, path: str, value: Any) -> None:
         shown = in_order(value)
         self._note(message, path, lambda path_in_object: field.invalid(path_in_object, shown, message))
 
-    def whole(self, message: str) -> None:
+    def without_field(self, message: str) -> None:
         """Note an error that upstream reports without a field."""
         self._invalid(message, "", "")
 
-    def unfit(self, path: str, mismatch: Unfit) -> None:
+    def wrong_type(self, path: str, mismatch: TypeMismatch) -> None:
         """Note a wrong type."""
         message = f"{path} in body must be of type {mismatch.expected}: {quoted(mismatch.given)}"
         self._note(message, path, lambda path_in_object: field.type_invalid(path_in_object, mismatch.given, message))
 
-    def number(self, path: str, wrong: Wrong) -> None:
+    def number(self, path: str, wrong: NumberError) -> None:
         """Note the error of a number."""
         message = wrong.text % path
         if wrong.value is None:
-            self.whole(message)
+            self.without_field(message)
         else:
             self._invalid(message, path, wrong.value)
 

@@ -14,13 +14,13 @@ from apiserver.apiextensions.structural.embedded import (
     embedded_resources,
     has_embedded,
 )
-from apiserver.apiextensions.structural.full_validation import explain
+from apiserver.apiextensions.structural.full_validation import validate_fully
 from apiserver.apiextensions.structural.list_types import HasUniqueItems, list_errors, unique_check
 from apiserver.apiextensions.structural.pruning import IsClean, clean_check, drop_nulls, prune
-from apiserver.apiextensions.structural.ratcheting import Pair
+from apiserver.apiextensions.structural.ratcheting import CorrelatedValue
 
 
-class Structural:
+class StructuralSchema:
     """A structural schema.
 
     Objects are changed in place; they are decoded JSON that nobody else holds. Nothing is compiled before it is used.
@@ -95,14 +95,14 @@ class Structural:
         """
         if self._is_good(obj):
             return []
-        pair = None if old is None else Pair(self.schema, obj, old)
-        return explain(self.schema, obj, minor=self._minor, pair=pair).errors("")
+        pair = None if old is None else CorrelatedValue(self.schema, obj, old)
+        return validate_fully(self.schema, obj, minor=self._minor, pair=pair).errors("")
 
     def fits_types(self, obj: Obj) -> bool:
         """Return whether each value of an object is of the type that the schema says."""
         if self._is_good(obj):
             return True
-        problems = explain(self.schema, obj, minor=self._minor).errors("")
+        problems = validate_fully(self.schema, obj, minor=self._minor).errors("")
         return not any(problem.reason == "FieldValueTypeInvalid" for problem in problems)
 
     def validate_status(self, obj: Obj, old: Obj) -> list[FieldError]:
@@ -113,8 +113,8 @@ class Structural:
         schema = properties(self.schema).get("status")
         if schema is None or "status" not in obj or self._is_good_status(obj["status"]):
             return []
-        pair = Pair(schema, obj["status"], old.get("status"))
-        return explain(schema, obj["status"], minor=self._minor, pair=pair).errors("status")
+        pair = CorrelatedValue(schema, obj["status"], old.get("status"))
+        return validate_fully(schema, obj["status"], minor=self._minor, pair=pair).errors("status")
 
     def list_errors(self, obj: Obj, old: Obj | None = None) -> list[FieldError]:
         """Return the errors of repeated items in lists that are sets or maps.

@@ -17,7 +17,7 @@ _KINDS: dict[type, tuple[str, str]] = {  # type of a value other than null → i
 _NUMBERS = frozenset({"integer", "number"})
 
 
-class Unfit(NamedTuple):
+class TypeMismatch(NamedTuple):
     """A value of the wrong type: the required type, and its own."""
 
     expected: str
@@ -31,7 +31,7 @@ def types_of(schema: Obj) -> tuple[str, ...]:
     return (schema["type"],) if schema.get("type") else ()
 
 
-def unfit(value: Any, kinds: tuple[str, ...], form: str) -> Unfit | None:
+def type_mismatch(value: Any, kinds: tuple[str, ...], form: str) -> TypeMismatch | None:
     """Return the type error of a value that is not null, None if it fits; a format is part of the type if there is one.
 
     A string or a list fits any type with a format of strings; only the format itself then checks strings.
@@ -43,7 +43,7 @@ def unfit(value: Any, kinds: tuple[str, ...], form: str) -> Unfit | None:
         "number" in kinds if kind == "integer" else kind == "number" and "integer" in kinds and is_whole(value)
     )
     if form and kind not in ("string", "array"):
-        return None if fits else Unfit(form, own_form)
+        return None if fits else TypeMismatch(form, own_form)
     if fits or (form and not _NUMBERS.intersection(kinds)):
         return None
-    return Unfit(",".join(kinds), kind)
+    return TypeMismatch(",".join(kinds), kind)

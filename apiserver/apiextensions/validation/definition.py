@@ -54,7 +54,7 @@ def _whole(definition: Obj, old: Obj | None, strict: Strictness) -> Iterator[Fie
         yield from _kept(spec, old.get("spec") or {}, strict)
     yield from _accepted(definition)
     stored = (definition.get("status") or {}).get("storedVersions") or []
-    yield from checks.within("status.storedVersions", _stored(stored, spec.get("versions") or []))
+    yield from checks.prefix_errors("status.storedVersions", _stored(stored, spec.get("versions") or []))
     yield from _approved(definition, old)
     if spec.get("preserveUnknownFields") and not strict.preserved:
         yield field.invalid("spec.preserveUnknownFields", value=True, detail=_NO_PRESERVING)
@@ -72,19 +72,19 @@ def _name(definition: Obj) -> Iterator[FieldError]:
 def _spec(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
     """Yield the errors of an internal spec."""
     versions = spec.get("versions") or []
-    yield from checks.within("spec.group", _group(spec.get("group") or ""))
-    yield from checks.needed_one_of("spec.scope", spec.get("scope"), _SCOPES)
+    yield from checks.prefix_errors("spec.group", _group(spec.get("group") or ""))
+    yield from checks.required_one_of("spec.scope", spec.get("scope"), _SCOPES)
     yield from _schemas_needed(spec, strict)
     for index, version in enumerate(versions):
         yield from _version(version, f"spec.versions[{index}]", spec, strict)
     yield from _versions(spec.get("versions"))
     if versions and versions[0].get("name"):
         yield from _joined("spec.version", versions[0]["name"], names.dns1035_label)
-    yield from checks.within("spec.names", _names(spec.get("names") or {}, needed=_NEEDED_NAMES))
+    yield from checks.prefix_errors("spec.names", _names(spec.get("names") or {}, needed=_NEEDED_NAMES))
     status = any(_has_status(holder) for holder in (spec, *versions))
     first = spec.get("version") or ""
     yield from validation("spec.validation", spec.get("validation"), strict, status=status, version=first)
-    yield from checks.within("spec", _beside_schema(spec, "validation", strict.many_fields))
+    yield from checks.prefix_errors("spec", _beside_schema(spec, "validation", strict.many_fields))
     yield from _conversion(spec, strict)
 
 
@@ -119,7 +119,7 @@ def _version(version: Obj, path: str, spec: Obj, strict: Strictness) -> Iterator
     status = _has_status(version) or _has_status(spec)
     name = version.get("name") or ""
     yield from validation(f"{path}.schema", version.get("schema"), strict, status=status, version=name)
-    yield from checks.within(path, _beside_schema(version, "schema", strict.many_fields, name=name))
+    yield from checks.prefix_errors(path, _beside_schema(version, "schema", strict.many_fields, name=name))
 
 
 def _beside_schema(
@@ -133,7 +133,7 @@ def _beside_schema(
         many_fields: the versions that may have too many selectable fields.
         name: the name of the version, "" for the spec.
     """
-    yield from checks.within("subresources", parts.subresources(holder.get("subresources")))
+    yield from checks.prefix_errors("subresources", parts.subresources(holder.get("subresources")))
     yield from checks.each("additionalPrinterColumns", holder.get("additionalPrinterColumns"), parts.column)
     fields, schema = holder.get("selectableFields"), (holder.get(schema_name) or {}).get("openAPIV3Schema")
     if not fields:
@@ -145,7 +145,7 @@ def _beside_schema(
         yield field.invalid("schema.openAPIV3Schema", "", reason)
         return
     errors = parts.selectable_fields(fields, schema, too_many=name in many_fields)
-    yield from checks.within("selectableFields", errors)
+    yield from checks.prefix_errors("selectableFields", errors)
 
 
 def _has_status(holder: Obj) -> bool:
@@ -171,7 +171,7 @@ def _names(requested: Obj, *, needed: tuple[str, ...] = ()) -> Iterator[FieldErr
         needed: the names that are required.
     """
     for name_field in needed:
-        yield from checks.needed(name_field, requested.get(name_field))
+        yield from checks.required(name_field, requested.get(name_field))
     kind, list_kind = requested.get("kind") or "", requested.get("listKind") or ""
     for name_field in ("plural", "singular"):
         if requested.get(name_field):
@@ -201,7 +201,7 @@ def _conversion(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
     if strategy != NONE and spec.get("preserveUnknownFields"):
         message = "must be None if spec.preserveUnknownFields is true"
         yield field.invalid("spec.conversion.strategy", strategy, message)
-    yield from checks.within("spec.conversion", conversion(declared, strict))
+    yield from checks.prefix_errors("spec.conversion", conversion(declared, strict))
 
 
 def _kept(new: Obj, old: Obj, strict: Strictness) -> Iterator[FieldError]:
@@ -216,7 +216,7 @@ def _kept(new: Obj, old: Obj, strict: Strictness) -> Iterator[FieldError]:
 
 def _accepted(definition: Obj) -> Iterator[FieldError]:
     accepted = (definition.get("status") or {}).get("acceptedNames") or {}
-    return checks.within("status.acceptedNames", _names(accepted))
+    return checks.prefix_errors("status.acceptedNames", _names(accepted))
 
 
 def _stored(stored: list[str], versions: list[Obj]) -> Iterator[FieldError]:

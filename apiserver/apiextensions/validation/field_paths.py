@@ -26,7 +26,7 @@ class ResolvedField:
     schema: Obj | None
 
 
-def follow(path: str, schema: Obj) -> ResolvedField:
+def resolve_path(path: str, schema: Obj) -> ResolvedField:
     """Return the field at a path without brackets.
 
     Raises:

@@ -45,7 +45,7 @@ def validation(
     if schema is None:
         return []
     path = f"{path}.openAPIV3Schema"
-    errors = [*checks.within(path, _root(schema, status=status))]
+    errors = [*checks.prefix_errors(path, _root(schema, status=status))]
     unsupported_reason = unsupported(schema) if strict.structural else ""
     is_structural = strict.structural and not unsupported_reason
     structural: list[FieldError] = []
@@ -53,7 +53,7 @@ def validation(
         structural = structural_errors(schema, path) or default_errors(
             schema, path, validate_embedded, pruned=strict.pruned_defaults, judge=default_rule_errors
         )
-    keyword_errors = [*checks.within(path, schema_errors(schema, strict))]
+    keyword_errors = [*checks.prefix_errors(path, schema_errors(schema, strict))]
     rules = _rules(
         schema,
         path,

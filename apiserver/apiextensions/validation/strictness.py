@@ -10,15 +10,15 @@ from typing import Any
 from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import EMBEDDED, INT_OR_STRING, LIST_KEYS, LIST_TYPE, PRESERVE, RULES
 from apiserver.apiextensions.crds.ca_bundles import ca_bundle_problem
-from apiserver.apiextensions.crds.conditions import holds
+from apiserver.apiextensions.crds.conditions import is_condition_true
 from apiserver.apiextensions.crds.names import ESTABLISHED
-from apiserver.apiextensions.rules import Preexisting
+from apiserver.apiextensions.rules import PreexistingExpressions
 from apiserver.apiextensions.structural.default_values import has_unpruned_default
 from apiserver.apiextensions.structural.invariants import structural_errors
 from apiserver.apiextensions.validation.internal import internal
 from apiserver.apiextensions.validation.lists import has_loose_keys, has_loose_set
 from apiserver.apiextensions.validation.traversal import each_schema, schemas_of
-from apiserver.apiextensions.validation.versions import MOST_SELECTABLE_FIELDS
+from apiserver.apiextensions.validation.versions import MAX_SELECTABLE_FIELDS
 
 REVIEW_VERSIONS = frozenset({"v1", "v1beta1"})
 """The versions of ConversionReview that an API server understands."""
@@ -63,7 +63,7 @@ class Strictness:
     many_fields: frozenset[str] = frozenset()
     unchanged: frozenset[str] = frozenset()
     release: int = 0
-    preexisting: Preexisting = field(default_factory=Preexisting)
+    preexisting: PreexistingExpressions = field(default_factory=PreexistingExpressions)
 
 
 def strictness_of_update(new: Obj, old: Obj, release: int = 0) -> Strictness:
@@ -72,7 +72,7 @@ def strictness_of_update(new: Obj, old: Obj, release: int = 0) -> Strictness:
     webhook = (spec.get("conversion") or {}).get("webhook") or {}
     schemas = [*schemas_of(spec)]
     subschemas = [subschema for schema in schemas for subschema in each_schema(schema)]
-    established = holds(old, ESTABLISHED)
+    established = is_condition_true(old, ESTABLISHED)
     versions = webhook.get("conversionReviewVersions") or ()
     return Strictness(
         review_versions=not versions or not REVIEW_VERSIONS.isdisjoint(versions),
@@ -93,10 +93,10 @@ def strictness_of_update(new: Obj, old: Obj, release: int = 0) -> Strictness:
     )
 
 
-def _expressions(subschemas: list[Obj]) -> Preexisting:
+def _expressions(subschemas: list[Obj]) -> PreexistingExpressions:
     """Return the expressions in schemas."""
     rules = [rule for subschema in subschemas for rule in subschema.get(RULES) or ()]
-    return Preexisting(
+    return PreexistingExpressions(
         frozenset(rule.get("rule") or "" for rule in rules),
         frozenset(rule["messageExpression"] for rule in rules if rule.get("messageExpression")),
     )
@@ -114,7 +114,7 @@ def _many_fields(new: Obj, old: Obj) -> frozenset[str]:
     """Return the versions of an internal spec that have too many selectable fields, unchanged from before."""
     old_fields = _by_version(old, "selectableFields")
     new_fields = _by_version(new, "selectableFields")
-    most = MOST_SELECTABLE_FIELDS
+    most = MAX_SELECTABLE_FIELDS
     return frozenset(
         name for name, fields in new_fields.items() if len(fields or ()) > most and old_fields.get(name) == fields
     )

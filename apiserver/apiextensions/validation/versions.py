@@ -11,10 +11,10 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks
 from apiserver.api.validation.names import Messages
-from apiserver.apiextensions.validation.field_paths import PathError, follow
+from apiserver.apiextensions.validation.field_paths import PathError, resolve_path
 
-MOST_SELECTABLE_FIELDS = 8
-LONGEST_WARNING = 256
+MAX_SELECTABLE_FIELDS = 8
+MAX_WARNING_LENGTH = 256
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -31,7 +31,9 @@ def deprecation_problems(version: Obj) -> Messages:
         return ()
     if not version.get("deprecated"):
         return ("can only be set for deprecated versions",)
-    too_long = (f"must be <= {LONGEST_WARNING} characters long",) if len(warning.encode()) > LONGEST_WARNING else ()
+    too_long = (
+        (f"must be <= {MAX_WARNING_LENGTH} characters long",) if len(warning.encode()) > MAX_WARNING_LENGTH else ()
+    )
     if not warning:
         return ("must not be an empty string",)
     bad_index = next((index for index, letter in enumerate(warning) if not letter.isprintable()), None)
@@ -60,7 +62,7 @@ def subresources(declared: Obj | None) -> Iterator[FieldError]:
 def column(declared: Obj) -> Iterator[FieldError]:
     """Yield the errors of an additional printer column."""
     kind, value_format, path = (declared.get(name) or "" for name in ("type", "format", "jsonPath"))
-    yield from checks.needed("name", declared.get("name"))
+    yield from checks.required("name", declared.get("name"))
     types = f"must be one of {','.join(_COLUMN_TYPES)}"
     if not kind:
         yield field.required("type", types)
@@ -86,7 +88,7 @@ def selectable_fields(fields: list[Obj], schema: Obj, *, too_many: bool) -> Iter
             yield field.required(name)
             continue
         try:
-            target = follow(path, schema)
+            target = resolve_path(path, schema)
         except PathError as error:
             yield field.invalid(name, path, f"is an invalid path: {error}")
             continue
@@ -97,8 +99,8 @@ def selectable_fields(fields: list[Obj], schema: Obj, *, too_many: bool) -> Iter
         if target.path in seen:
             yield field.duplicate(name, path)
         seen.add(target.path)
-    if len(seen) > MOST_SELECTABLE_FIELDS and not too_many:
-        yield field.too_many("", len(seen), MOST_SELECTABLE_FIELDS)
+    if len(seen) > MAX_SELECTABLE_FIELDS and not too_many:
+        yield field.too_many("", len(seen), MAX_SELECTABLE_FIELDS)
 
 
 def _scale_path(name: str, path: str, root: str) -> checks.FieldErrors:

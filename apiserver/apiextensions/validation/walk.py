@@ -84,22 +84,22 @@ def _below(schema: Obj, position: _Position, strict: Strictness, *, is_root: boo
             yield field.forbidden("additionalProperties", _EXCLUSIVE)
         no_default = "inside additionalProperties applying to object metadata"
         inner = replace(position, no_default=no_default) if position.in_metadata else position
-        yield from checks.within("additionalProperties", _walk(values, inner, strict))
+        yield from checks.prefix_errors("additionalProperties", _walk(values, inner, strict))
     for name, subschema in properties.items():
         inner = _position_of(name, schema, position, is_root=is_root)
-        yield from checks.within(f"properties[{name}]", _walk(subschema, inner, strict))
-    yield from checks.within("not", _walk(schema.get("not"), position, strict))
+        yield from checks.prefix_errors(f"properties[{name}]", _walk(subschema, inner, strict))
+    yield from checks.prefix_errors("not", _walk(schema.get("not"), position, strict))
     for name in _LISTS:
         yield from checks.each(name, schema.get(name), lambda subschema: _walk(subschema, position, strict))
     for name, subschema in (schema.get("definitions") or {}).items():
-        yield from checks.within(f"definitions[{name}]", _walk(subschema, position, strict))
+        yield from checks.prefix_errors(f"definitions[{name}]", _walk(subschema, position, strict))
     items = schema.get("items")
     if isinstance(items, list):
         yield from checks.each("items", items, lambda subschema: _walk(subschema, position, strict))
     else:
-        yield from checks.within("items", _walk(items, position, strict))
+        yield from checks.prefix_errors("items", _walk(items, position, strict))
     for name, subschema in (schema.get("dependencies") or {}).items():
-        yield from checks.within(f"dependencies[{name}]", _walk(subschema, position, strict))
+        yield from checks.prefix_errors(f"dependencies[{name}]", _walk(subschema, position, strict))
 
 
 def _position_of(name: str, schema: Obj, position: _Position, *, is_root: bool) -> _Position:

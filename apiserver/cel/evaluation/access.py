@@ -5,15 +5,15 @@ from typing import Any
 from apiserver.cel.values import (
     MISSING,
     NONE,
-    Entries,
     EvaluationError,
+    Mapper,
     Optional,
     Uint,
     equals,
+    format_value,
     is_list,
     items_of,
     no_such_overload,
-    shown,
     type_name,
 )
 
@@ -24,7 +24,7 @@ def _find(value: Any, key: Any) -> Any:
     Raises:
         EvaluationError: the value cannot have such keys.
     """
-    if isinstance(value, Entries):
+    if isinstance(value, Mapper):
         return value.find(key)
     if is_list(value):
         index = _index(key)
@@ -39,7 +39,7 @@ def _index(key: Any) -> int:
     if type(key) is float:
         if key.is_integer():
             return int(key)
-        raise EvaluationError(f"unsupported index value {shown(key)} in list")
+        raise EvaluationError(f"unsupported index value {format_value(key)} in list")
     raise EvaluationError(f"unsupported index type '{type_name(key)}' in list")
 
 
@@ -55,8 +55,8 @@ def part(value: Any, key: Any) -> Any:
     if inner is not MISSING:
         return inner
     if is_list(value):
-        raise EvaluationError(f"index out of bounds: {shown(key)}")
-    raise EvaluationError(f"no such key: {shown(key)}")
+        raise EvaluationError(f"index out of bounds: {format_value(key)}")
+    raise EvaluationError(f"no such key: {format_value(key)}")
 
 
 def optional_part(value: Any, key: Any) -> Optional:
@@ -82,7 +82,7 @@ def contains(value: Any, container: Any) -> bool:
     Raises:
         EvaluationError: it is not a container, or an item cannot be compared and no other is equal.
     """
-    if isinstance(container, Entries):
+    if isinstance(container, Mapper):
         return container.find(value) is not MISSING
     if not is_list(container):
         raise no_such_overload()

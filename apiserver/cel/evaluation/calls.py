@@ -10,8 +10,8 @@ from apiserver.cel.signatures import Overload
 from apiserver.cel.types import CelType
 from apiserver.cel.values import (
     Duration,
-    Entries,
     EvaluationError,
+    Mapper,
     Optional,
     Timestamp,
     TypeValue,
@@ -38,7 +38,7 @@ _TESTS: dict[str, _Test] = {
     "timestamp": _is(Timestamp),
     "duration": _is(Duration),
     "type": _is(TypeValue),
-    "map": lambda value: isinstance(value, Entries),
+    "map": lambda value: isinstance(value, Mapper),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from apiserver.cel.evaluation.frames import Frame, Step
 from apiserver.cel.limits import check_count
 from apiserver.cel.runtime_cost import MAKE_LIST
-from apiserver.cel.values import Entries, EvaluationError, MapValue, is_list, items_of, no_such_overload, type_name
+from apiserver.cel.values import EvaluationError, Mapper, MapValue, is_list, items_of, no_such_overload, type_name
 
 _ALL_CONDITION, _EXISTS_CONDITION = 2, 3
 """The cost of the test whether to go on, before each iteration."""
@@ -24,7 +24,7 @@ _APPEND = 2 + MAKE_LIST
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class LoopRange:
     """The list or map to loop over, and the indexes of the loop's variables in the frame.
 
     Attributes:
@@ -36,10 +36,10 @@ class Range:
     first: int
     second: int
 
-    def turns(self, frame: Frame) -> Iterator[int]:
+    def iterate(self, frame: Frame) -> Iterator[int]:
         """Set the variables to each item or key in turn, and yield the number of those that follow."""
         value = self.over(frame)
-        if isinstance(value, Entries):
+        if isinstance(value, Mapper):
             parts = value.key_list()
         elif is_list(value):
             parts = items_of(value)
@@ -50,20 +50,20 @@ class Range:
             remaining -= 1
             if self.second < 0:
                 frame.values[self.first] = part
-            elif isinstance(value, Entries):
+            elif isinstance(value, Mapper):
                 frame.values[self.first], frame.values[self.second] = part, value.find(part)
             else:
                 frame.values[self.first], frame.values[self.second] = index, part
             yield remaining
 
 
-def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
+def quantifier(within: LoopRange, predicate: Step, *, stops_at: bool) -> Step:
     """Return the closure of all(), which stops at false, or exists(), which stops at true; a stop drops errors."""
     condition = _EXISTS_CONDITION if stops_at else _ALL_CONDITION
 
     def evaluate(frame: Frame) -> bool:
         error: EvaluationError | None = None
-        for remaining in within.turns(frame):
+        for remaining in within.iterate(frame):
             frame.charge(condition + _ACCUMULATOR)
             try:
                 verdict: object = predicate(frame)
@@ -83,12 +83,12 @@ def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
     return evaluate
 
 
-def count(within: Range, predicate: Step) -> Step:
+def count(within: LoopRange, predicate: Step) -> Step:
     """Return the closure that counts the iterations with a true predicate; the result compares that with one."""
 
     def evaluate(frame: Frame) -> int:
         counted = 0
-        for _ in within.turns(frame):
+        for _ in within.iterate(frame):
             frame.charge(0)
             if _is_true(predicate(frame)):
                 counted += 1
@@ -98,12 +98,12 @@ def count(within: Range, predicate: Step) -> Step:
     return evaluate
 
 
-def collect(within: Range, item: Step, predicate: Step | None) -> Step:
+def collect(within: LoopRange, item: Step, predicate: Step | None) -> Step:
     """Return the closure of a list of an item per iteration, or per iteration with a true predicate."""
 
     def evaluate(frame: Frame) -> list[Any]:
         items: list[Any] = []
-        for _ in within.turns(frame):
+        for _ in within.iterate(frame):
             frame.charge(0)
             if predicate is None or _is_true(predicate(frame)):
                 items.append(item(frame))
@@ -115,12 +115,12 @@ def collect(within: Range, item: Step, predicate: Step | None) -> Step:
     return evaluate
 
 
-def insert(within: Range, update: tuple[Step, ...], predicate: Step | None) -> Step:
+def insert(within: LoopRange, update: tuple[Step, ...], predicate: Step | None) -> Step:
     """Return the closure of a map that each iteration updates: by a key and a value, or by a map to merge."""
 
     def evaluate(frame: Frame) -> MapValue:
         result = MapValue()
-        for _ in within.turns(frame):
+        for _ in within.iterate(frame):
             frame.charge(0)
             if predicate is not None and not _is_true(predicate(frame)):
                 continue
@@ -129,7 +129,7 @@ def insert(within: Range, update: tuple[Step, ...], predicate: Step | None) -> S
             if len(update_values) == 2:
                 result.insert(update_values[0], update_values[1])
                 continue
-            if not isinstance(update_values[0], Entries):
+            if not isinstance(update_values[0], Mapper):
                 raise no_such_overload()
             for key in update_values[0].key_list():
                 result.insert(key, update_values[0].find(key))

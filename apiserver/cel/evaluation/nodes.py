@@ -8,14 +8,14 @@ from apiserver.cel.evaluation.frames import Frame, Step
 from apiserver.cel.values import (
     MISSING,
     NONE,
-    Entries,
     EvaluationError,
+    Mapper,
     MapValue,
     Optional,
     Uint,
     equals,
+    format_value,
     no_such_overload,
-    shown,
 )
 
 
@@ -187,7 +187,7 @@ def membership(value: Step, container: Step) -> Step:
 
     def evaluate(frame: Frame) -> bool:
         item, values = value(frame), container(frame)
-        frame.charge(1 if isinstance(values, Entries) else runtime_cost.membership(values))
+        frame.charge(1 if isinstance(values, Mapper) else runtime_cost.membership(values))
         return contains(item, values)
 
     return evaluate
@@ -220,7 +220,7 @@ def list_literal(items: tuple[Step, ...], optional: frozenset[int]) -> Step:
                 result.append(value)
             elif type(value) is not Optional:
                 message = "cannot initialize optional list element from non-optional value"
-                raise EvaluationError(f"{message} {shown(value)}")
+                raise EvaluationError(f"{message} {format_value(value)}")
             elif value is not NONE:
                 result.append(value.value)
         return result
@@ -238,8 +238,8 @@ def map_literal(entries: list[tuple[Step, Step, bool]]) -> Step:
             key, value = key_step(frame), value_step(frame)
             if optional:
                 if type(value) is not Optional:
-                    message = f"cannot initialize optional entry '{shown(key)}' from non-optional value"
-                    raise EvaluationError(f"{message} {shown(value)}")
+                    message = f"cannot initialize optional entry '{format_value(key)}' from non-optional value"
+                    raise EvaluationError(f"{message} {format_value(value)}")
                 value = value.value
             if value is not MISSING:
                 result.append((key, value))

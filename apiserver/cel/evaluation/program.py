@@ -6,7 +6,7 @@ from typing import Any
 
 from apiserver.api.golang.regexp import compile_regexp
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Literal, MapLiteral, Select
-from apiserver.cel.checker import Checked
+from apiserver.cel.checker import CheckedExpr
 from apiserver.cel.declarations import TYPES
 from apiserver.cel.evaluation import loops, nodes
 from apiserver.cel.evaluation.calls import call
@@ -30,7 +30,7 @@ _TYPE_NAMES = {"duration": "google.protobuf.Duration", "timestamp": "google.prot
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvalResult:
     """The outcome of an evaluation.
 
     Attributes:
@@ -49,27 +49,27 @@ class Program:
     """An expression that can be evaluated, any number of times."""
 
     step: Step
-    places: int
+    slots: int
 
-    def evaluate(self, variables: Sequence[Any], limit: int) -> Outcome:
+    def evaluate(self, variables: Sequence[Any], limit: int) -> EvalResult:
         """Evaluate the expression.
 
         Args:
             variables: the values of the free variables, in the order given to the program.
             limit: the highest allowed cost.
         """
-        frame = Frame([*variables, *[None] * self.places], limit)
+        frame = Frame([*variables, *[None] * self.slots], limit)
         try:
             value = self.step(frame)
             frame.charge(0)
         except (EvaluationError, CostExceededError) as error:
-            return Outcome(None, str(error), frame.cost)
+            return EvalResult(None, str(error), frame.cost)
         except RecursionError:  # data may be nested as deeply as JSON
-            return Outcome(None, "value nests too deeply", frame.cost)
-        return Outcome(value, "", frame.cost)
+            return EvalResult(None, "value nests too deeply", frame.cost)
+        return EvalResult(value, "", frame.cost)
 
 
-def program(checked: Checked, variables: Sequence[str]) -> Program:
+def program(checked: CheckedExpr, variables: Sequence[str]) -> Program:
     """Return the program of an expression.
 
     Args:
@@ -85,7 +85,7 @@ def program(checked: Checked, variables: Sequence[str]) -> Program:
 
 
 class _Planner:
-    def __init__(self, checked: Checked, variables: Sequence[str]) -> None:
+    def __init__(self, checked: CheckedExpr, variables: Sequence[str]) -> None:
         self.places = 0
         self._checked = checked
         self._free = len(variables)
@@ -204,11 +204,11 @@ class _Planner:
             index = self._new_index()
             return loops.named(value, index, self._within({node.result_name: index}, node.result))
         second = self._new_index() if node.item2 else -1
-        loop_range = loops.Range(self.plan(node.over), self._new_index(), second)
+        loop_range = loops.LoopRange(self.plan(node.over), self._new_index(), second)
         names = {node.item: loop_range.first} | ({node.item2: second} if node.item2 else {})
         return self._loop(node, loop_range, names)
 
-    def _loop(self, node: Comprehension, loop_range: loops.Range, names: dict[str, int]) -> Step:
+    def _loop(self, node: Comprehension, loop_range: loops.LoopRange, names: dict[str, int]) -> Step:
         step, predicate = node.step, None
         assert isinstance(step, Call)
         if step.function in ("_&&_", "_||_"):

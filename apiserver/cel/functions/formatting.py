@@ -10,16 +10,16 @@ from apiserver.cel.functions.durations import duration_text, timestamp_text
 from apiserver.cel.limits import check_length
 from apiserver.cel.values import (
     Duration,
-    Entries,
     EvaluationError,
-    Items,
+    Lister,
+    Mapper,
     Timestamp,
     TypeValue,
     Uint,
+    format_value,
     go_float,
     is_list,
     items_of,
-    shown,
     type_name,
 )
 
@@ -43,7 +43,7 @@ CLAUSES = {
 """Letter of a clause → its error message; %s is missing."""
 
 _DEFAULT_PRECISION = 6
-_MOST_PRECISION = 1024
+_MAX_PRECISION = 1024
 """A limit of this server; upstream pads with as many zeros as requested."""
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -99,7 +99,7 @@ def _precision(digits: str | None) -> int:
     if not digits:
         reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
         raise _unparsable(f"error while parsing precision: {reason}")
-    return min(int(digits[:9]), _MOST_PRECISION)
+    return min(int(digits[:9]), _MAX_PRECISION)
 
 
 def _refused(message: str, value: Any) -> EvaluationError:
@@ -108,14 +108,14 @@ def _refused(message: str, value: Any) -> EvaluationError:
 
 def _string(value: Any, _precision: int) -> str:
     if value is None or type(value) in (bool, str, int, Uint, float, bytes, TypeValue):
-        return value.decode(errors="replace") if type(value) is bytes else shown(value)
+        return value.decode(errors="replace") if type(value) is bytes else format_value(value)
     if type(value) is Timestamp:
         return timestamp_text(value)
     if type(value) is Duration:
         return duration_text(value)
     if is_list(value):
         return _list(value)
-    if isinstance(value, Entries):
+    if isinstance(value, Mapper):
         return _map(value)
     raise _refused(STRING_WORDS, value)
 
@@ -124,7 +124,7 @@ def _list(value: Any) -> str:
     return f"[{', '.join(map(_inner, items_of(value)))}]"
 
 
-def _map(value: Entries) -> str:
+def _map(value: Mapper) -> str:
     pairs = []
     for key in value.key_list():
         if type(key) not in (str, bool, int, Uint):
@@ -146,7 +146,7 @@ def _inner(value: Any) -> str:
             text = f'timestamp("{timestamp_text(value)}")'
         case Duration():
             text = f'duration("{duration_text(value)}")'
-        case None | bool() | int() | TypeValue() | Entries() | list() | Items():
+        case None | bool() | int() | TypeValue() | Mapper() | list() | Lister():
             text = _string(value, 0)
         case _:
             raise EvaluationError(f"no formatting function for {type_name(value)}")

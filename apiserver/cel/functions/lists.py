@@ -6,24 +6,24 @@ from itertools import pairwise
 from typing import Any
 
 from apiserver.cel.functions.durations import FIRST, checked_duration
-from apiserver.cel.limits import MOST_IN_RANGE, check_count
+from apiserver.cel.limits import MAX_RANGE, check_count
 from apiserver.cel.values import (
     NONE,
     Duration,
     EvaluationError,
-    Items,
+    Lister,
     MapValue,
     Optional,
     Timestamp,
     Uint,
     compare,
     equals,
+    format_value,
     is_int64,
     is_list,
     is_uint64,
     items_of,
     no_such_overload,
-    shown,
 )
 
 _COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
@@ -35,7 +35,7 @@ def add_lists(left: Any, right: Any) -> Any:
     """Return two lists joined; a list that is a set or a map is merged with the other."""
     others = items_of(right)
     check_count(len(left) + len(others))
-    return left.plus(others) if isinstance(left, Items) else left + others
+    return left.plus(others) if isinstance(left, Lister) else left + others
 
 
 def _is_sorted(values: Any) -> bool:
@@ -123,8 +123,8 @@ def _flatten(values: Any, depth: int = 1) -> list[Any]:
 def _range(count: int) -> list[int]:
     if count < 0:
         raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
-    if count > MOST_IN_RANGE:
-        raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({MOST_IN_RANGE})")
+    if count > MAX_RANGE:
+        raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({MAX_RANGE})")
     return list(range(count))
 
 
@@ -190,7 +190,7 @@ def _unwrapped(values: Any) -> list[Any]:
     items = items_of(values)
     for item in items:
         if type(item) is not Optional:
-            raise EvaluationError(f"value {shown(item)} is not optional")
+            raise EvaluationError(f"value {format_value(item)} is not optional")
     return [item.value for item in items if item is not NONE]
 
 

@@ -13,11 +13,11 @@ from apiserver.api.schema import quoted
 from apiserver.cel.values import EvaluationError, no_such_overload
 
 _BROADCAST = IPv4Address("255.255.255.255")
-_LONGEST = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+_MAX_LENGTH = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
 
 
 @dataclass(frozen=True, slots=True)
-class Ip:
+class IpValue:
     """An address."""
 
     address: Address
@@ -32,7 +32,7 @@ class Ip:
 
 
 @dataclass(frozen=True, slots=True)
-class Cidr:
+class CidrValue:
     """An address and the length of its network's prefix."""
 
     address: Address
@@ -53,13 +53,13 @@ class Cidr:
         shift = self.address.max_prefixlen - (self.bits if bits is None else bits)
         return int(address) >> shift == int(self.address) >> shift
 
-    def masked(self) -> "Cidr":
+    def masked(self) -> "CidrValue":
         """Return the network with its first address."""
         shift = self.address.max_prefixlen - self.bits
-        return Cidr(type(self.address)(int(self.address) >> shift << shift), self.bits)
+        return CidrValue(type(self.address)(int(self.address) >> shift << shift), self.bits)
 
 
-def _ip(text: str) -> Ip:
+def _ip(text: str) -> IpValue:
     try:
         address = parse_address(text)
     except NotAnAddressError as error:
@@ -69,21 +69,21 @@ def _ip(text: str) -> Ip:
         raise EvaluationError(f"IP address {quoted(text)} with zone value is not allowed")
     if _is_mapped(address):
         raise EvaluationError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
-    return Ip(address)
+    return IpValue(address)
 
 
 def _is_mapped(address: Address) -> bool:
     return isinstance(address, IPv6Address) and address.ipv4_mapped is not None
 
 
-def _cidr(text: str) -> Cidr:
+def _cidr(text: str) -> CidrValue:
     try:
         return _parse_prefix(text)
     except NotAnAddressError as error:
         raise EvaluationError(f"network address parse error during conversion from string: {error}") from None
 
 
-def _parse_prefix(text: str) -> Cidr:
+def _parse_prefix(text: str) -> CidrValue:
     head, slash, bits = text.rpartition("/")
     if not slash:
         raise _bad_prefix(text, "no '/'")
@@ -99,7 +99,7 @@ def _parse_prefix(text: str) -> Cidr:
         raise _bad_prefix(text, "prefix length out of range")
     if _is_mapped(address):
         raise NotAnAddressError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
-    return Cidr(address, int(bits))
+    return CidrValue(address, int(bits))
 
 
 def _bad_prefix(text: str, reason: str) -> NotAnAddressError:
@@ -117,23 +117,23 @@ def _succeeds(parse: Callable[[str], Any], longest: int) -> Callable[[str], bool
     return succeeds
 
 
-def _contains_ip_text(network: Cidr, text: str) -> bool:
+def _contains_ip_text(network: CidrValue, text: str) -> bool:
     try:
         return network.has(_ip(text).address)
     except EvaluationError:
         raise no_such_overload() from None  # upstream uses the error as an address
 
 
-def _contains_cidr(network: Cidr, other: Cidr) -> bool:
+def _contains_cidr(network: CidrValue, other: CidrValue) -> bool:
     return network.bits <= other.bits and network.has(other.address, network.bits)
 
 
-def _is_link_local_multicast(ip: Ip) -> bool:
+def _is_link_local_multicast(ip: IpValue) -> bool:
     packed = ip.address.packed
     return packed[:3] == b"\xe0\x00\x00" if len(packed) == 4 else packed[0] == 0xFF and packed[1] & 0x0F == 2
 
 
-def _is_global_unicast(ip: Ip) -> bool:
+def _is_global_unicast(ip: IpValue) -> bool:
     address = ip.address
     special = address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local
     return not special and address != _BROADCAST
@@ -141,7 +141,7 @@ def _is_global_unicast(ip: Ip) -> bool:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "string_to_ip": _ip,
-    "is_ip": _succeeds(_ip, _LONGEST),
+    "is_ip": _succeeds(_ip, _MAX_LENGTH),
     "ip_is_canonical": lambda text: str(_ip(text)) == text,
     "ip_to_string": str,
     "ip_family": lambda ip: ip.address.version,
@@ -151,11 +151,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ip_is_link_local_unicast": lambda ip: ip.address.is_link_local,
     "ip_is_global_unicast": _is_global_unicast,
     "string_to_cidr": _cidr,
-    "is_cidr": _succeeds(_cidr, _LONGEST + len("/128")),
+    "is_cidr": _succeeds(_cidr, _MAX_LENGTH + len("/128")),
     "cidr_to_string": str,
-    "cidr_ip": lambda network: Ip(network.address),
+    "cidr_ip": lambda network: IpValue(network.address),
     "cidr_prefix_length": lambda network: network.bits,
-    "cidr_masked": Cidr.masked,
+    "cidr_masked": CidrValue.masked,
     "cidr_contains_ip_string": _contains_ip_text,
     "cidr_contains_ip_ip": lambda network, ip: network.has(ip.address),
     "cidr_contains_cidr_string": lambda network, text: _contains_cidr(network, _cidr(text)),

@@ -11,7 +11,7 @@ _UNIT = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class QuantityValue:
     """A quantity; equal to others of the same amount, however they are written."""
 
     nanos: int
@@ -19,9 +19,9 @@ class Amount:
     type_name: ClassVar[str] = "kubernetes.Quantity"
 
 
-def _amount(text: str) -> Amount:
+def _amount(text: str) -> QuantityValue:
     try:
-        return Amount(parse(text).nanos)
+        return QuantityValue(parse(text).nanos)
     except QuantityError as error:
         raise EvaluationError(str(error)) from None
 
@@ -34,31 +34,31 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-def _is_integer(amount: Amount) -> bool:
+def _is_integer(amount: QuantityValue) -> bool:
     return amount.nanos % _UNIT == 0 and is_int64(amount.nanos // _UNIT)
 
 
-def _integer(amount: Amount) -> int:
+def _integer(amount: QuantityValue) -> int:
     if not _is_integer(amount):
         raise EvaluationError("cannot convert value to integer")
     return amount.nanos // _UNIT
 
 
-def _order(left: Amount, right: Amount) -> int:
+def _order(left: QuantityValue, right: QuantityValue) -> int:
     return -1 if left.nanos < right.nanos else int(left.nanos > right.nanos)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "string_to_quantity": _amount,
     "is_quantity_string": _is_quantity,
-    "quantity_sign": lambda amount: _order(amount, Amount(0)),
+    "quantity_sign": lambda amount: _order(amount, QuantityValue(0)),
     "quantity_get_float": lambda amount: amount.nanos / _UNIT,
     "quantity_get_int": _integer,
     "quantity_is_integer": _is_integer,
-    "quantity_add": lambda left, right: Amount(left.nanos + right.nanos),
-    "quantity_add_int": lambda amount, number: Amount(amount.nanos + number * _UNIT),
-    "quantity_sub": lambda left, right: Amount(left.nanos - right.nanos),
-    "quantity_sub_int": lambda amount, number: Amount(amount.nanos - number * _UNIT),
+    "quantity_add": lambda left, right: QuantityValue(left.nanos + right.nanos),
+    "quantity_add_int": lambda amount, number: QuantityValue(amount.nanos + number * _UNIT),
+    "quantity_sub": lambda left, right: QuantityValue(left.nanos - right.nanos),
+    "quantity_sub_int": lambda amount, number: QuantityValue(amount.nanos - number * _UNIT),
     "quantity_is_greater_than": lambda left, right: left.nanos > right.nanos,
     "quantity_is_less_than": lambda left, right: left.nanos < right.nanos,
     "quantity_compare_to": _order,

@@ -5,7 +5,7 @@ from typing import Any
 
 from apiserver.cel.functions.formatting import format_string
 from apiserver.cel.limits import check_length
-from apiserver.cel.values import EvaluationError, items_of, shown
+from apiserver.cel.values import EvaluationError, format_value, items_of
 
 _SPACE = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _ESCAPES = str.maketrans(
@@ -81,7 +81,7 @@ def _join(parts: Any, separator: str = "") -> str:
     items = items_of(parts)
     for item in items:
         if type(item) is not str:
-            raise EvaluationError(f"join: invalid input: {shown(item)}")
+            raise EvaluationError(f"join: invalid input: {format_value(item)}")
     check_length(sum(map(len, items)) + len(separator) * len(items))
     return separator.join(items)
 

@@ -15,7 +15,7 @@ _KEPT_IN_PATH = "-_.~$&+,/:;=@"
 
 
 @dataclass(frozen=True, slots=True)
-class Url:
+class UrlValue:
     """A parsed URL."""
 
     parts: GoUrl
@@ -35,7 +35,7 @@ class Url:
         return self.parts.host.rpartition("]")[2].partition(":")[2]
 
 
-def _url(text: str) -> Url:
+def _url(text: str) -> UrlValue:
     """Return the parts of an absolute URL or path.
 
     Raises:
@@ -43,7 +43,7 @@ def _url(text: str) -> Url:
     """
     try:
         check_request_uri(text)
-        return Url(parse_url(text))
+        return UrlValue(parse_url(text))
     except UrlError as error:
         raise EvaluationError(f"URL parse error during conversion from string: {error}") from None
 
@@ -56,12 +56,12 @@ def _is_url(text: str) -> bool:
     return True
 
 
-def _escaped_path(url: Url) -> str:
+def _escaped_path(url: UrlValue) -> str:
     path = url.parts.path
     return path if _PLAIN_PATH(path) else quote(unquote_to_bytes(path), safe=_KEPT_IN_PATH)
 
 
-def _query(url: Url) -> MapValue:
+def _query(url: UrlValue) -> MapValue:
     """Return key → values of the query; malformed parts are left out."""
     values: dict[str, list[str]] = {}
     for part in url.parts.query.split("&"):

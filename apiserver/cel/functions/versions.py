@@ -18,7 +18,7 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Version:
+class SemverValue:
     """A semantic version; build metadata after the plus is ignored in comparisons.
 
     Attributes:
@@ -32,23 +32,23 @@ class Version:
     type_name: ClassVar[str] = "kubernetes.Semver"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Version) and (self.numbers, self.pre) == (other.numbers, other.pre)
+        return isinstance(other, SemverValue) and (self.numbers, self.pre) == (other.numbers, other.pre)
 
     def __hash__(self) -> int:
         return hash((self.numbers, self.pre))
 
-    def order(self, other: Version) -> int:
+    def order(self, other: SemverValue) -> int:
         """Return the order of two versions: -1, 0 or 1; a pre-release precedes its release, numbers precede words."""
         own, others = _key(self), _key(other)
         return -1 if own < others else int(own > others)
 
 
-def _key(version: Version) -> tuple[Any, ...]:
+def _key(version: SemverValue) -> tuple[Any, ...]:
     pre = tuple((0, part, "") if isinstance(part, int) else (1, 0, part) for part in version.pre)
     return version.numbers, not pre, pre
 
 
-def _parsed(text: str) -> Version:
+def _parsed(text: str) -> SemverValue:
     if not text:
         raise EvaluationError("Version string empty")
     parts = text.split(".", 2)
@@ -57,7 +57,9 @@ def _parsed(text: str) -> Version:
     rest, plus, build = parts[2].partition("+")
     patch, dash, pre = rest.partition("-")
     major, minor = _number("Major", parts[0]), _number("Minor", parts[1])
-    version = Version((major, minor, _number("Patch", patch)), tuple(map(_pre_part, pre.split("."))) if dash else ())
+    version = SemverValue(
+        (major, minor, _number("Patch", patch)), tuple(map(_pre_part, pre.split("."))) if dash else ()
+    )
     for part in build.split(".") if plus else ():
         if not part:
             raise EvaluationError("Build meta data is empty")
@@ -89,7 +91,7 @@ def _pre_part(part: str) -> int | str:
     return part
 
 
-def _version(text: str, *normalize: bool) -> Version:
+def _version(text: str, *normalize: bool) -> SemverValue:
     if not any(normalize):
         return _parsed(text)
     parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
@@ -120,7 +122,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_semver_string_bool": _is_version,
     "semver_is_greater_than": lambda left, right: left.order(right) > 0,
     "semver_is_less_than": lambda left, right: left.order(right) < 0,
-    "semver_compare_to": Version.order,
+    "semver_compare_to": SemverValue.order,
     "semver_major": lambda version: version.numbers[0],
     "semver_minor": lambda version: version.numbers[1],
     "semver_patch": lambda version: version.numbers[2],

@@ -36,33 +36,33 @@ _NO_ITEMS = "validations or auditAnnotations must contain at least one item"
 
 def _validate_policy(policy: Obj) -> Iterator[FieldError]:
     spec = policy.get("spec") or {}
-    yield from checks.within("spec", _policy_basics(spec))
+    yield from checks.prefix_errors("spec", _policy_basics(spec))
     validations, annotations = spec.get("validations") or (), spec.get("auditAnnotations") or ()
     if not validations and not annotations:
         yield field.required("spec.validations", _NO_ITEMS)
         yield field.required("spec.auditAnnotations", _NO_ITEMS)
     yield from checks.each("spec.validations", validations, _validation)
-    yield from checks.within("spec", _audit_annotations(annotations))
+    yield from checks.prefix_errors("spec", _audit_annotations(annotations))
 
 
 def _policy_basics(spec: Obj) -> Iterator[FieldError]:
     """Yield the errors in the fields that validating and mutating policies share."""
-    yield from checks.needed_one_of("failurePolicy", spec.get("failurePolicy"), FAILURE_POLICIES)
+    yield from checks.required_one_of("failurePolicy", spec.get("failurePolicy"), FAILURE_POLICIES)
     kind, constraints = spec.get("paramKind"), spec.get("matchConstraints")
     if kind is not None:
-        yield from checks.within("paramKind", _param_kind(kind))
+        yield from checks.prefix_errors("paramKind", _param_kind(kind))
     if constraints is None:
         yield field.required("matchConstraints")
     else:
-        yield from checks.within("matchConstraints", match_resources(constraints))
-        yield from checks.needed("matchConstraints.resourceRules", constraints.get("resourceRules"))
+        yield from checks.prefix_errors("matchConstraints", match_resources(constraints))
+        yield from checks.required("matchConstraints.resourceRules", constraints.get("resourceRules"))
     yield from match_conditions(spec.get("matchConditions") or ())
     yield from checks.each("variables", spec.get("variables"), _variable)
 
 
 def _param_kind(kind: Obj) -> Iterator[FieldError]:
     version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
-    yield from checks.needed("apiVersion", version)
+    yield from checks.required("apiVersion", version)
     if version.count("/") > 1:
         yield field.invalid("apiVersion", version, f"unexpected GroupVersion string: {version}")
     elif version:
@@ -86,13 +86,13 @@ def _variable(variable: Obj) -> Iterator[FieldError]:
         yield field.required("name", "name is not specified")
     elif names.c_identifier(name):
         yield field.invalid("name", name, "name is not a valid CEL identifier")
-    yield from checks.needed("expression", (variable.get("expression") or "").strip(), "expression is not specified")
+    yield from checks.required("expression", (variable.get("expression") or "").strip(), "expression is not specified")
 
 
 def _validation(validation: Obj) -> Iterator[FieldError]:
     expression, message = validation.get("expression") or "", validation.get("message") or ""
     computed = validation.get("messageExpression") or ""
-    yield from checks.needed("expression", expression.strip(), "expression is not specified")
+    yield from checks.required("expression", expression.strip(), "expression is not specified")
     if computed and not computed.strip():
         yield field.invalid("messageExpression", computed, "must be non-empty if specified")
     if message and not message.strip():
@@ -112,14 +112,14 @@ def _audit_annotations(annotations: list[Obj] | tuple[()]) -> Iterator[FieldErro
         if not key.strip():
             yield field.required(f"{path}.key", "key is not specified")
         value = (annotation.get("valueExpression") or "").strip()
-        yield from checks.needed(f"{path}.valueExpression", value, "valueExpression is not specified")
+        yield from checks.required(f"{path}.valueExpression", value, "valueExpression is not specified")
         if key in seen:
             yield field.duplicate(f"{path}.key", key)
         seen.add(key)
 
 
 def _mutating_policy(policy: Obj) -> Errors:
-    return checks.within("spec", _policy_basics(policy.get("spec") or {}))
+    return checks.prefix_errors("spec", _policy_basics(policy.get("spec") or {}))
 
 
 def _policy_cells(obj: Obj, rules: str) -> Cells:

@@ -40,11 +40,11 @@ def _validate_policy_binding(binding: Obj) -> Iterator[FieldError]:
             yield field.duplicate(f"spec.validationActions[{index}]", action)
     if {"Deny", "Warn"} <= set(actions):
         yield field.invalid("spec.validationActions", actions, _BOTH_ACTIONS)
-    yield from checks.needed("spec.validationActions", actions, "at least one validation action is required")
+    yield from checks.required("spec.validationActions", actions, "at least one validation action is required")
 
 
 def _binding_basics(spec: Obj) -> Iterator[FieldError]:
-    yield from checks.needed_name("spec.policyName", spec.get("policyName"), names.dns1123_subdomain)
+    yield from checks.required_name("spec.policyName", spec.get("policyName"), names.dns1123_subdomain)
     reference, match = spec.get("paramRef"), spec.get("matchResources")
     if reference is not None:
         name, selector = reference.get("name"), reference.get("selector")
@@ -58,7 +58,7 @@ def _binding_basics(spec: Obj) -> Iterator[FieldError]:
         if reference.get("parameterNotFoundAction") is None:
             yield field.required("spec.paramRef.parameterNotFoundAction")
     if match is not None:
-        yield from checks.within("spec.matchResources", match_resources(match))
+        yield from checks.prefix_errors("spec.matchResources", match_resources(match))
 
 
 def _mutating_policy_binding(binding: Obj) -> Errors:

@@ -25,19 +25,19 @@ def operations_rule(rule: Obj) -> Iterator[FieldError]:
     yield from checks.each("operations", operations, lambda operation: checks.one_of("", operation, _OPERATIONS))
     yield from _listed("apiGroups", groups, "API groups")
     yield from _listed("apiVersions", versions, "API versions")
-    yield from checks.each("apiVersions", versions, lambda version: checks.needed("", version))
-    yield from checks.within("resources", _resources(rule.get("resources") or []))
+    yield from checks.each("apiVersions", versions, lambda version: checks.required("", version))
+    yield from checks.prefix_errors("resources", _resources(rule.get("resources") or []))
     yield from checks.optional_one_of("scope", rule.get("scope"), _SCOPES)
 
 
 def _listed(path: str, values: list[str], noun: str) -> Iterator[FieldError]:
-    yield from checks.needed(path, values)
+    yield from checks.required(path, values)
     if len(values) > 1 and "*" in values:
         yield field.invalid(path, values, f"if '*' is present, must not specify other {noun}")
 
 
 def _resources(resources: list[str]) -> Iterator[FieldError]:
-    yield from checks.needed("", resources)
+    yield from checks.required("", resources)
     with_all_subresources, of_all_resources = set(), set()  # x of "x/*" and y of "*/y", among the resources so far
     for index, resource in enumerate(resources):
         if not resource:
@@ -67,8 +67,8 @@ def match_conditions(conditions: list[Obj] | tuple[()]) -> Iterator[FieldError]:
     seen = set()
     for index, condition in enumerate(conditions):
         name, path = condition.get("name") or "", f"matchConditions[{index}]"
-        yield from checks.needed(f"{path}.expression", (condition.get("expression") or "").strip())
-        yield from checks.needed_name(f"{path}.name", name, names.qualified_name)
+        yield from checks.required(f"{path}.expression", (condition.get("expression") or "").strip())
+        yield from checks.required_name(f"{path}.name", name, names.qualified_name)
         if name and name in seen:
             yield field.duplicate(f"{path}.name", name)
         seen.add(name)
@@ -76,7 +76,7 @@ def match_conditions(conditions: list[Obj] | tuple[()]) -> Iterator[FieldError]:
 
 def match_resources(constraints: Obj) -> Iterator[FieldError]:
     """Return the errors of the constraints that match requests."""
-    yield from checks.needed_one_of("matchPolicy", constraints.get("matchPolicy"), MATCH_POLICIES)
+    yield from checks.required_one_of("matchPolicy", constraints.get("matchPolicy"), MATCH_POLICIES)
     for name in ("namespaceSelector", "objectSelector"):
         selector = constraints.get(name)
         if selector is None:
@@ -89,7 +89,7 @@ def match_resources(constraints: Obj) -> Iterator[FieldError]:
 def _named_rule(rule: Obj) -> Iterator[FieldError]:
     resource_names = rule.get("resourceNames") or []
     for index, name in enumerate(resource_names):
-        yield from checks.wrong(f"resourceNames[{index}]", name, names.path_segment(name))
+        yield from checks.invalid_values(f"resourceNames[{index}]", name, names.path_segment(name))
         if name in resource_names[:index]:
             yield field.duplicate(f"resourceNames[{index}]", name)
     yield from operations_rule(rule)

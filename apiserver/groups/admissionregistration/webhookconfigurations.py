@@ -75,7 +75,7 @@ def _validate_webhooks(configuration: Obj) -> Iterator[FieldError]:
     hooks, seen = configuration.get("webhooks") or (), set()
     for index, hook in enumerate(hooks):
         name = hook.get("name") or ""
-        yield from checks.within(f"webhooks[{index}]", _webhook(hook, name))
+        yield from checks.prefix_errors(f"webhooks[{index}]", _webhook(hook, name))
         if name and name in seen:
             yield field.duplicate(f"webhooks[{index}].name", name)
         seen.add(name)
@@ -95,9 +95,11 @@ def _webhook(hook: Obj, name: str) -> Iterator[FieldError]:
     for selector in ("namespaceSelector", "objectSelector"):
         yield from checks.label_selector(selector, hook.get(selector))
     yield from checks.optional_one_of("reinvocationPolicy", hook.get("reinvocationPolicy"), _REINVOCATION)
-    yield from checks.within("clientConfig", _client(hook.get("clientConfig") or {}))
+    yield from checks.prefix_errors("clientConfig", _client(hook.get("clientConfig") or {}))
     yield from match_conditions(hook.get("matchConditions") or ())
-    yield from checks.within("admissionReviewVersions", _review_versions(hook.get("admissionReviewVersions") or []))
+    yield from checks.prefix_errors(
+        "admissionReviewVersions", _review_versions(hook.get("admissionReviewVersions") or [])
+    )
 
 
 def _hook_name(name: str) -> checks.FieldErrors:
@@ -120,7 +122,7 @@ def _review_versions(versions: list[str]) -> Iterator[FieldError]:
         if version in versions[:index]:
             yield field.invalid(f"[{index}]", version, "duplicate version")
         else:
-            yield from checks.wrong(f"[{index}]", version, names.dns1035_label(version))
+            yield from checks.invalid_values(f"[{index}]", version, names.dns1035_label(version))
     if not set(_REVIEW_VERSIONS).intersection(versions):
         yield field.invalid("", versions, f"must include at least one of {supported}")
 
@@ -130,7 +132,7 @@ def _client(client: Obj) -> Errors:
     if url is not None and service is None:
         return webhook_url(url)
     if service is not None and url is None:
-        return checks.within("service", webhook_service(service))
+        return checks.prefix_errors("service", webhook_service(service))
     return (field.required("", "exactly one of url or service is required"),)
 
 

@@ -56,10 +56,10 @@ def _validate_api_service(service: Obj) -> Iterator[FieldError]:
     if not group and version != "v1":
         yield field.required("spec.group", "only v1 may have an empty group and it better be legacy kube")
     yield from checks.optional_name("spec.group", group, names.dns1123_subdomain)
-    yield from checks.wrong("spec.version", version, names.dns1035_label(version))
+    yield from checks.invalid_values("spec.version", version, names.dns1035_label(version))
     yield from _priority("groupPriorityMinimum", spec, _MAX_GROUP_PRIORITY)
     yield from _priority("versionPriority", spec, _MAX_VERSION_PRIORITY)
-    yield from checks.within("spec", _local(spec) if backend is None else _remote(spec, backend))
+    yield from checks.prefix_errors("spec", _local(spec) if backend is None else _remote(spec, backend))
 
 
 def _priority(name: str, spec: Obj, maximum: int) -> Iterator[FieldError]:
@@ -79,8 +79,8 @@ def _local(spec: Obj) -> Iterator[FieldError]:
 
 
 def _remote(spec: Obj, backend: Obj) -> Iterator[FieldError]:
-    yield from checks.needed("service.namespace", backend.get("namespace"))
-    yield from checks.needed("service.name", backend.get("name"))
+    yield from checks.required("service.namespace", backend.get("namespace"))
+    yield from checks.required("service.name", backend.get("name"))
     port = backend.get("port", 443)
     if messages := names.port_number(port):
         yield field.invalid("service.port", port, f"port is not valid: {', '.join(messages)}")

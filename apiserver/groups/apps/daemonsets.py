@@ -13,7 +13,14 @@ from apiserver.groups.cell_format import age, labels_text, selector_text
 from apiserver.groups.cells import Cells, mapping, number_of
 from apiserver.groups.columns import AGE, APPS, CONTAINERS, CORE, IMAGES, NAME, Column, Printer
 from apiserver.groups.core.pods.defaults import default_template
-from apiserver.groups.core.pods.templates import at_most_all, endless, mismatch, rolling_counts, selects, whole
+from apiserver.groups.core.pods.templates import (
+    at_most_all,
+    mismatch,
+    rolling_counts,
+    validate_always_restarts,
+    validate_selector,
+    whole,
+)
 from apiserver.groups.core.pods.validation import pod_template
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.notices import stored
@@ -97,11 +104,11 @@ def _daemon_set_strategy(strategy: Obj) -> FieldErrors:
 def _daemon_set_spec(spec: Obj) -> list[FieldError]:
     selector, template = spec.get("selector"), spec.get("template") or {}
     errors = [*at("selector", label_selector(selector or {}))]
-    if selects(selector, template) is False:
+    if validate_selector(selector, template) is False:
         errors.append(mismatch(template))
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         errors.append(field.invalid("selector", selector, "empty selector is invalid for daemonset"))
-    errors += [*at("template", pod_template(template)), *endless(template, "DaemonSet")]
+    errors += [*at("template", pod_template(template)), *validate_always_restarts(template, "DaemonSet")]
     errors += min_ready(spec)
     errors += at("updateStrategy", _daemon_set_strategy(spec.get("updateStrategy") or {}))
     return [*errors, *_history(spec)]

@@ -15,7 +15,13 @@ from apiserver.groups.cell_format import age, selector_requirements
 from apiserver.groups.cells import Cells, mapping, number_of
 from apiserver.groups.columns import AGE, APPS, CONTAINERS, IMAGES, NAME, Column, Printer
 from apiserver.groups.core.pods.defaults import default_template
-from apiserver.groups.core.pods.templates import at_most_all, needed_selector, rolling_counts, selected_template, whole
+from apiserver.groups.core.pods.templates import (
+    at_most_all,
+    required_selector,
+    rolling_counts,
+    selected_template,
+    whole,
+)
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.strategy import Strategy, creation, keep, move_generation, status_updating
 
@@ -72,7 +78,7 @@ _deadline = struct(("progressDeadlineSeconds", nonnegative))
 
 
 def _deployment_spec(spec: Obj) -> list[FieldError]:
-    errors = [*replicas(spec), *needed_selector(spec.get("selector"), "deployment")]
+    errors = [*replicas(spec), *required_selector(spec.get("selector"), "deployment")]
     errors += selected_template(spec, malformed="invalid label selector", owner="ReplicaSet")
     errors += at("strategy", _deployment_strategy(spec.get("strategy") or {}))
     errors += _ages(spec)

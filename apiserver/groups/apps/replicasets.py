@@ -13,7 +13,7 @@ from apiserver.groups.cell_format import age, selector_text
 from apiserver.groups.cells import Cells, mapping
 from apiserver.groups.columns import APPS, Printer
 from apiserver.groups.core.pods.defaults import default_template
-from apiserver.groups.core.pods.templates import needed_selector, selected_template
+from apiserver.groups.core.pods.templates import required_selector, selected_template
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.strategy import Strategy, creation, status_updating, updating
 
@@ -35,7 +35,7 @@ replicas = struct(("replicas", nonnegative))
 
 def _replica_set_spec(spec: Obj) -> list[FieldError]:
     errors = [*replicas(spec), *min_ready(spec)]
-    errors += needed_selector(spec.get("selector"), "deployment")
+    errors += required_selector(spec.get("selector"), "deployment")
     return errors + selected_template(spec, malformed="invalid label selector", owner="ReplicaSet")
 
 

@@ -20,10 +20,10 @@ from apiserver.groups.core.pods.defaults import default_template
 from apiserver.groups.core.pods.templates import (
     at_most_all,
     count_or_percent,
-    endless,
     mismatch,
-    needed_selector,
-    selects,
+    required_selector,
+    validate_always_restarts,
+    validate_selector,
     whole,
 )
 from apiserver.groups.core.pods.validation import template_metadata
@@ -134,14 +134,14 @@ def _stateful_set_spec(spec: Obj) -> list[FieldError]:
     errors += _stateful_set_numbers(spec)
     if (start := (spec.get("ordinals") or {}).get("start", 0)) < 0:
         errors.append(field.invalid("ordinals.start", start, checks.NEGATIVE))
-    errors += needed_selector(selector, "statefulset")
-    matches = selects(selector, template)
+    errors += required_selector(selector, "statefulset")
+    matches = validate_selector(selector, template)
     if matches is None:
         errors.append(field.invalid("selector", selector, ""))
     else:
         errors += [] if matches or selector == {} else [mismatch(template)]
         errors += at("template", template_metadata(template))
-    return errors + endless(template, "StatefulSet")
+    return errors + validate_always_restarts(template, "StatefulSet")
 
 
 def _stateful_set_changes(new: Obj, old: Obj) -> FieldErrors:

@@ -85,7 +85,7 @@ _limits = struct(("successfulJobsHistoryLimit", nonnegative), ("failedJobsHistor
 def _validate_cron_job(obj: Obj, old: Obj | None = None) -> FieldErrors:
     spec = obj.get("spec") or {}
     errors = [*_schedule(spec, old)]
-    errors += checks.needed_one_of("concurrencyPolicy", spec.get("concurrencyPolicy"), _POLICIES)
+    errors += checks.required_one_of("concurrencyPolicy", spec.get("concurrencyPolicy"), _POLICIES)
     errors += at("jobTemplate.spec", _job_template((spec.get("jobTemplate") or {}).get("spec") or {}))
     return at("spec", [*errors, *_limits(spec)])
 

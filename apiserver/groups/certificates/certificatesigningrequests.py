@@ -92,7 +92,7 @@ _FINAL = (*_DECISIONS, "Failed")
 
 _STATES = frozenset({"False", "True", "Unknown"})
 
-_SHORTEST = 600
+_MIN_EXPIRATION_SECONDS = 600
 
 _EXCLUSIVE = "Approved and Denied conditions are mutually exclusive"
 
@@ -107,14 +107,14 @@ def _create(request: Obj) -> Iterator[FieldError]:
     encoded = spec.get("request") or ""
     if problem := _request_problem(encoded):
         yield field.invalid("spec.request", encoded, problem)
-    yield from checks.needed("spec.usages", usages)
+    yield from checks.required("spec.usages", usages)
     yield from checks.each("spec.usages", usages, lambda usage: checks.one_of("", usage, _USAGES))
     for index, usage in enumerate(usages):
         if usage in usages[:index]:
             yield field.duplicate(f"spec.usages[{index}]", usage)
-    yield from checks.within("spec.signerName", _signer(spec.get("signerName") or ""))
-    if seconds is not None and seconds < _SHORTEST:
-        detail = f"may not specify a duration less than {_SHORTEST} seconds (10 minutes)"
+    yield from checks.prefix_errors("spec.signerName", _signer(spec.get("signerName") or ""))
+    if seconds is not None and seconds < _MIN_EXPIRATION_SECONDS:
+        detail = f"may not specify a duration less than {_MIN_EXPIRATION_SECONDS} seconds (10 minutes)"
         yield field.invalid("spec.expirationSeconds", seconds, detail)
     yield from _conditions(_conditions_of(request))
 
@@ -166,9 +166,9 @@ def _conditions(conditions: list[Obj]) -> Iterator[FieldError]:
     kinds = [condition.get("type") or "" for condition in conditions]
     for index, (kind, condition) in enumerate(zip(kinds, conditions, strict=True)):
         path = f"status.conditions[{index}]"
-        yield from checks.needed(f"{path}.type", kind)
+        yield from checks.required(f"{path}.type", kind)
         states = frozenset({"True"}) if kind in _FINAL else _STATES
-        yield from checks.needed_one_of(f"{path}.status", condition.get("status"), states)
+        yield from checks.required_one_of(f"{path}.status", condition.get("status"), states)
         if kind in _DECISIONS and set(_DECISIONS) - {kind} <= set(kinds[:index]):
             yield field.invalid(f"{path}.type", kind, _EXCLUSIVE)
         if kind in kinds[:index]:

@@ -22,12 +22,12 @@ _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+
 def _candidate(candidate: Obj) -> Iterator[FieldError]:
     spec = candidate.get("spec") or {}
     emulated, binary, strategy = (spec.get(name) or "" for name in ("emulationVersion", "binaryVersion", "strategy"))
-    yield from checks.needed("spec.leaseName", spec.get("leaseName"))
+    yield from checks.required("spec.leaseName", spec.get("leaseName"))
     for name, version in (("emulationVersion", emulated), ("binaryVersion", binary)):
         if version and not _VERSION.fullmatch(version):
             yield field.invalid(f"spec.{name}", version, "must be a valid semantic version")
         elif name == "binaryVersion":
-            yield from checks.needed("spec.binaryVersion", version)
+            yield from checks.required("spec.binaryVersion", version)
     if emulated and binary and _numbers(binary) < _numbers(emulated):
         yield field.invalid("spec.binaryVersion", binary, "must be greater than or equal to `emulationVersion`")
     if not strategy:

@@ -31,7 +31,7 @@ def _validate_lease(lease: Obj) -> Iterator[FieldError]:
 def election_strategy(strategy: str) -> checks.FieldErrors:
     """Return the errors of an election strategy; the doubled word in the path is upstream's."""
     if "/" in strategy:
-        return checks.wrong("spec.strategy.strategy", strategy, names.qualified_name(strategy))
+        return checks.invalid_values("spec.strategy.strategy", strategy, names.qualified_name(strategy))
     return checks.one_of("spec.strategy.strategy", strategy, STRATEGIES)
 
 

@@ -15,7 +15,7 @@ from apiserver.groups.strategy import PLAIN
 
 _LOCKED = "field is immutable when `immutable` is set"
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 
 
 def _validate_config_map(config: Obj) -> Iterator[FieldError]:
@@ -26,16 +26,16 @@ def _validate_config_map(config: Obj) -> Iterator[FieldError]:
             yield field.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
     for key in binary:
         yield from data_key("binaryData", key)
-    if _text_size(data) + decoded_size(binary) > MOST_BYTES:
-        yield field.too_long("[]", MOST_BYTES)  # the whole object, as upstream's path without a name prints
+    if _text_size(data) + decoded_size(binary) > MAX_BYTES:
+        yield field.too_long("[]", MAX_BYTES)  # the whole object, as upstream's path without a name prints
 
 
 def _config_map_update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    yield from locked(new, old, ("data", "binaryData"))
+    yield from immutable_data(new, old, ("data", "binaryData"))
     yield from _validate_config_map(new)
 
 
-def locked(new: Obj, old: Obj, data_fields: tuple[str, ...]) -> Iterator[FieldError]:
+def immutable_data(new: Obj, old: Obj, data_fields: tuple[str, ...]) -> Iterator[FieldError]:
     """Yield an error for each change of an immutable ConfigMap or Secret."""
     if not old.get("immutable"):
         return
@@ -49,12 +49,12 @@ def locked(new: Obj, old: Obj, data_fields: tuple[str, ...]) -> Iterator[FieldEr
 def data_key(path: str, key: str) -> checks.FieldErrors:
     """Return the errors of a key of data."""
     messages = names.config_map_key(key)
-    return checks.wrong(f"{path}[{key}]", key, messages) if messages else ()
+    return checks.invalid_values(f"{path}[{key}]", key, messages) if messages else ()
 
 
 def _text_size(data: dict[str, str]) -> int:
     characters = sum(map(len, filter(None, data.values())))
-    if characters * 4 <= MOST_BYTES:  # no character has more than four bytes
+    if characters * 4 <= MAX_BYTES:  # no character has more than four bytes
         return characters
     return sum(len(value.encode(errors="surrogatepass")) for value in data.values() if value)
 

@@ -41,7 +41,7 @@ def _special(address: str) -> names.Messages:
 
 def special_address(path: str, address: str) -> checks.FieldErrors:
     """Return the errors of a well-formed address that means nothing to other machines (ValidateNonSpecialIP)."""
-    return checks.wrong(path, address, _special(address))
+    return checks.invalid_values(path, address, _special(address))
 
 
 def _addresses_of(endpoints: Obj) -> frozenset[str]:
@@ -74,7 +74,7 @@ def _address(address: Obj, known: frozenset[str]) -> Iterator[FieldError]:
     yield from checks.optional_name("hostname", address.get("hostname"), names.dns1123_label)
     node = address.get("nodeName")
     if node is not None:
-        yield from checks.wrong("nodeName", node, names.dns1123_subdomain(node))
+        yield from checks.invalid_values("nodeName", node, names.dns1123_subdomain(node))
     if malformed:
         yield field.invalid("ip", ip, "must be a valid IP address")
     elif ip not in known:
@@ -90,14 +90,14 @@ def _named_port(port: Obj) -> Iterator[FieldError]:
 def _port(port: Obj) -> Iterator[FieldError]:
     yield from checks.optional_name("name", port.get("name"), names.dns1123_label)
     yield from checks.port("port", port.get("port") or 0)
-    yield from checks.needed_one_of("protocol", port.get("protocol"), PROTOCOLS)
+    yield from checks.required_one_of("protocol", port.get("protocol"), PROTOCOLS)
     yield from app_protocol(port)
 
 
 def app_protocol(port: Obj) -> Errors:
     """Return the errors of the appProtocol of a port."""
     protocol = port.get("appProtocol")
-    return () if protocol is None else checks.wrong("appProtocol", protocol, names.qualified_name(protocol))
+    return () if protocol is None else checks.invalid_values("appProtocol", protocol, names.qualified_name(protocol))
 
 
 def _host_port(address: str, port: int) -> str:

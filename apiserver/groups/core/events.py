@@ -11,7 +11,7 @@ from apiserver.api.validation.contract import Validator, same_on_update
 from apiserver.groups.cell_format import AgeCell, since
 from apiserver.groups.cells import UNKNOWN, Cells, mapping, number_of, text_of
 from apiserver.groups.columns import CORE, NAME, Column, Printer
-from apiserver.groups.conversion import Conversion, renamed
+from apiserver.groups.conversion import Conversion, rename_fields
 from apiserver.groups.field_labels import Fields
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import PLAIN
@@ -68,13 +68,13 @@ def _core_event(event: Obj) -> Iterator[FieldError]:
         yield field.invalid("involvedObject.namespace", involved_namespace, _OTHER_NAMESPACE)
     if event.get("eventTime"):
         yield from _new_style(event)
-    yield from checks.wrong("namespace", namespace, names.dns1123_subdomain(namespace))
+    yield from checks.invalid_values("namespace", namespace, names.dns1123_subdomain(namespace))
 
 
 def _new_style(event: Obj) -> Iterator[FieldError]:
     controller = str(_value(event, "reportingComponent") or "")
-    yield from checks.needed("reportingController", controller)
-    yield from checks.wrong("reportingController", controller, names.qualified_name(controller))
+    yield from checks.required("reportingController", controller)
+    yield from checks.invalid_values("reportingController", controller, names.qualified_name(controller))
     for name, limit in _LIMITS.items():
         text = str(_value(event, name) or "")
         if not text and name != "message":
@@ -86,7 +86,7 @@ def _new_style(event: Obj) -> Iterator[FieldError]:
 def _new_event(event: Obj) -> Iterator[FieldError]:
     yield from _core_event(event)
     yield from _series(event)
-    yield from checks.needed("eventTime", event.get("eventTime"))
+    yield from checks.required("eventTime", event.get("eventTime"))
     kind = event.get("type") or ""
     if kind not in _TYPES:
         yield field.invalid("type", "", f"has invalid value: {kind}")
@@ -100,7 +100,7 @@ def _series(event: Obj) -> Iterator[FieldError]:
     if series is not None:
         if (series.get("count") or 0) < 2:
             yield field.invalid("series.count", "", "should be at least 2")
-        yield from checks.needed("series.lastObservedTime", series.get("lastObservedTime"))
+        yield from checks.required("series.lastObservedTime", series.get("lastObservedTime"))
 
 
 def _new_event_update(new: Obj, old: Obj) -> Iterator[FieldError]:
@@ -135,11 +135,11 @@ _CORE_ALWAYS: Obj = {
 
 
 def _event_to_core(obj: Obj) -> Obj:
-    return _CORE_ALWAYS | renamed(obj, _EVENT_NAMES)
+    return _CORE_ALWAYS | rename_fields(obj, _EVENT_NAMES)
 
 
 def _event_from_core(obj: Obj) -> Obj:
-    return renamed(_without(obj, ("reportingComponent", "reportingInstance")), _CORE_NAMES)
+    return rename_fields(_without(obj, ("reportingComponent", "reportingInstance")), _CORE_NAMES)
 
 
 def _without(obj: Obj, optional: tuple[str, ...]) -> Obj:

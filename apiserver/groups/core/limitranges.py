@@ -62,11 +62,11 @@ def _range(limit_range: Obj) -> Iterator[FieldError]:
     for index, limit in enumerate(limits):
         kind = limit.get("type", "")
         repeated = any(kind == earlier.get("type", "") for earlier in limits[:index])
-        yield from checks.within(f"spec.limits[{index}]", _limit(limit, kind, repeated=repeated))
+        yield from checks.prefix_errors(f"spec.limits[{index}]", _limit(limit, kind, repeated=repeated))
 
 
 def _limit(limit: Obj, kind: str, *, repeated: bool) -> Iterator[FieldError]:
-    yield from checks.wrong("type", kind, _limit_type(kind))
+    yield from checks.invalid_values("type", kind, _limit_type(kind))
     if repeated:
         yield field.duplicate("type", kind)
     check = container_resource_name if kind in {"Container", "Pod"} else resource_name
@@ -103,7 +103,7 @@ def _limit_type(kind: str) -> names.Messages:
 def _keys(limit: Obj, fields: tuple[str, ...], check: Check) -> Iterator[FieldError]:
     for name in fields:
         for resource in limit.get(name) or ():
-            yield from checks.within(f"{name}[{resource}]", check(resource))
+            yield from checks.prefix_errors(f"{name}[{resource}]", check(resource))
 
 
 def _resource(name: str, texts: dict[str, str]) -> Iterator[FieldError]:
@@ -113,7 +113,7 @@ def _resource(name: str, texts: dict[str, str]) -> Iterator[FieldError]:
         if low in amounts and high in amounts and amounts[low].nanos > amounts[high].nanos:
             yield field.invalid(f"{path}[{name}]", texts[value_kind or path], detail.format(texts[low], texts[high]))
     if "maxLimitRequestRatio" in amounts:
-        yield from checks.within(f"maxLimitRequestRatio[{name}]", _ratio(amounts, texts["maxLimitRequestRatio"]))
+        yield from checks.prefix_errors(f"maxLimitRequestRatio[{name}]", _ratio(amounts, texts["maxLimitRequestRatio"]))
     default, request = texts.get("default"), texts.get("defaultRequest")
     both = default is not None and request is not None
     overcommits = is_native(name) and not name.startswith(HUGE_PAGES)

@@ -60,7 +60,7 @@ _FINALIZERS = frozenset({"foregroundDeletion", "kubernetes", "orphan"})
 
 def _validate_namespace(namespace: Obj) -> Iterator[FieldError]:
     for name in (namespace.get("spec") or {}).get("finalizers") or ():
-        yield from checks.wrong("spec.finalizers", name, names.qualified_name(name))
+        yield from checks.invalid_values("spec.finalizers", name, names.qualified_name(name))
         if "/" not in name and name not in _FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             yield field.invalid("spec.finalizers", name, detail)
@@ -77,7 +77,7 @@ def _namespace_status(new: Obj, _old: Obj) -> Iterator[FieldError]:
 
 def _finalize(new: Obj, _old: Obj) -> Iterator[FieldError]:
     for index, finalizer in enumerate((new.get("spec") or {}).get("finalizers") or ()):
-        yield from checks.wrong(f"spec.finalizers[{index}]", finalizer, names.qualified_name(finalizer))
+        yield from checks.invalid_values(f"spec.finalizers[{index}]", finalizer, names.qualified_name(finalizer))
 
 
 def _namespace_cells(obj: Obj) -> Cells:

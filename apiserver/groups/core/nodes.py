@@ -43,7 +43,7 @@ def _validate_node(node: Obj) -> Iterator[FieldError]:
     yield from _taints(spec.get("taints") or ())
     yield from _amounts(node.get("status") or {})
     ranges = spec.get("podCIDRs") or []
-    yield from checks.each_wrong("spec.podCIDRs", ranges, names.cidr)
+    yield from checks.each_invalid("spec.podCIDRs", ranges, names.cidr)
     if len(ranges) > 1:
         yield from _ranges_of_both_families(ranges)
 
@@ -71,16 +71,16 @@ def _taints(taints: list[Obj] | tuple[()]) -> Iterator[FieldError]:
 
 def _taint(taint: Obj) -> Iterator[FieldError]:
     key, value = taint.get("key") or "", taint.get("value") or ""
-    yield from checks.wrong("key", key, names.qualified_name(key))
+    yield from checks.invalid_values("key", key, names.qualified_name(key))
     if messages := names.label_value(value):
         yield field.invalid("value", value, ";".join(messages))
-    yield from checks.needed_one_of("effect", taint.get("effect"), EFFECTS)
+    yield from checks.required_one_of("effect", taint.get("effect"), EFFECTS)
 
 
 def _amounts(status: Obj) -> Iterator[FieldError]:
     for name in ("capacity", "allocatable"):
         for resource, text in (status.get(name) or {}).items():
-            yield from checks.within(f"status.{name}.{resource}", resource_amount(resource, text))
+            yield from checks.prefix_errors(f"status.{name}.{resource}", resource_amount(resource, text))
 
 
 def _node_update(new: Obj, old: Obj) -> Iterator[FieldError]:

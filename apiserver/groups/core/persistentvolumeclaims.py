@@ -91,13 +91,13 @@ def access_modes(modes: list[str]) -> Iterator[FieldError]:
 
 
 def _create(claim: Obj) -> Iterator[FieldError]:
-    return checks.within("spec", claim_spec(claim.get("spec") or {}))
+    return checks.prefix_errors("spec", claim_spec(claim.get("spec") or {}))
 
 
 def claim_spec(spec: Obj) -> Iterator[FieldError]:
     """Yield the errors of a claim's spec, with paths relative to it (ValidatePersistentVolumeClaimSpec)."""
     modes = spec.get("accessModes") or []
-    yield from checks.needed("accessModes", modes, "at least 1 access mode is required")
+    yield from checks.required("accessModes", modes, "at least 1 access mode is required")
     yield from checks.label_selector("selector", spec.get("selector"))
     yield from access_modes(modes)
     yield from _size(_requested(spec))
@@ -126,10 +126,10 @@ def _bytes(size: str | None) -> int:
 def _sources(spec: Obj) -> Iterator[FieldError]:
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None:
-        yield from checks.within("dataSource", _source(source))
+        yield from checks.prefix_errors("dataSource", _source(source))
     if reference is None:
         return
-    yield from checks.within("dataSourceRef", _source(reference))
+    yield from checks.prefix_errors("dataSourceRef", _source(reference))
     namespace = reference.get("namespace")
     yield from checks.optional_name("dataSourceRef.namespace", namespace, names.dns1123_label)
     if source is None:
@@ -141,9 +141,9 @@ def _sources(spec: Obj) -> Iterator[FieldError]:
 
 
 def _source(source: Obj) -> Iterator[FieldError]:
-    yield from checks.needed("name", source.get("name"))
+    yield from checks.required("name", source.get("name"))
     kind, group = source.get("kind") or "", source.get("apiGroup")
-    yield from checks.needed("kind", kind)
+    yield from checks.required("kind", kind)
     if not group and kind != "PersistentVolumeClaim":
         yield field.invalid("", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
     yield from checks.optional_name("apiGroup", group, names.dns1123_subdomain)
@@ -153,7 +153,9 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _create(new)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     annotations, old_annotations = ((obj["metadata"].get("annotations") or {}) for obj in (new, old))
-    if old_annotations.get(CLASS_ANNOTATION) != annotations.get(CLASS_ANNOTATION) and not _upgraded(old, spec):
+    if old_annotations.get(CLASS_ANNOTATION) != annotations.get(CLASS_ANNOTATION) and not _upgrade_storage_class(
+        old, spec
+    ):
         shown = annotations.get(CLASS_ANNOTATION, "")
         yield field.invalid(f"metadata.annotations.{CLASS_ANNOTATION}", shown, checks.IMMUTABLE)
     bound = (new.get("status") or {}).get("phase") == "Bound"
@@ -165,7 +167,7 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _attributes(spec.get("volumeAttributesClassName"), before.get("volumeAttributesClassName"))
 
 
-def _upgraded(old: Obj, spec: Obj) -> bool:
+def _upgrade_storage_class(old: Obj, spec: Obj) -> bool:
     """Return whether the storage class moves from the deprecated annotation to its field."""
     annotated = (old["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION)
     before = (old.get("spec") or {}).get("storageClassName")
@@ -212,7 +214,7 @@ def _attributes(new: str | None, old: str | None) -> Iterator[FieldError]:
 
 
 def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
-    yield from checks.needed("Spec.accessModes", (new.get("spec") or {}).get("accessModes"))
+    yield from checks.required("Spec.accessModes", (new.get("spec") or {}).get("accessModes"))
     status = new.get("status") or {}
     for name, text in (status.get("capacity") or {}).items():
         yield from whole_amount(f"status.capacity[{name}]", text)
@@ -233,7 +235,7 @@ def whole_amount(path: str, text: str) -> checks.FieldErrors:
 
 
 def _resource_key(path: str, name: str) -> checks.FieldErrors:
-    errors = checks.wrong(path, name, names.qualified_name(name))
+    errors = checks.invalid_values(path, name, names.qualified_name(name))
     if errors or not is_native(name) or name == "storage":
         return errors
     return (field.not_supported(path, name, ("storage",)),)

@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, combinators, names
-from apiserver.api.validation.combinators import Check, FieldErrors, needed_name, required, struct
+from apiserver.api.validation.combinators import Check, FieldErrors, required, required_name, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.api.validation.paths import no_backsteps
 from apiserver.api.validation.resource_lists import amount
@@ -64,7 +64,7 @@ _BETA_LABELS = {
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
 }
 
-_secret = struct(needed_name("name", names.dns1123_subdomain), needed_name("namespace", names.dns1123_label))
+_secret = struct(required_name("name", names.dns1123_subdomain), required_name("namespace", names.dns1123_label))
 
 
 def _host_path(source: Obj) -> FieldErrors:
@@ -109,7 +109,7 @@ _SOURCES: Mapping[str, Check] = {
     "azureDisk": struct(required("diskName"), required("diskURI")),
     "scaleIO": struct(required("gateway"), required("system"), required("volumeName")),
     "local": _local,
-    "storageos": struct(needed_name("volumeName", names.dns1123_label)),
+    "storageos": struct(required_name("volumeName", names.dns1123_label)),
     "csi": struct(
         ("", lambda source: combinators.at("driver", csi_driver_name(source.get("driver") or ""))),
         required("volumeHandle"),
@@ -125,19 +125,19 @@ _SECOND_SOURCE_PATHS = {"cephfs": "cephFS"}
 
 
 def _create(volume: Obj) -> Iterator[FieldError]:
-    return checks.within("spec", _spec(volume.get("spec") or {}))
+    return checks.prefix_errors("spec", _spec(volume.get("spec") or {}))
 
 
 def _spec(spec: Obj) -> Iterator[FieldError]:
     modes, affinity = spec.get("accessModes") or [], spec.get("nodeAffinity")
-    yield from checks.needed("accessModes", modes)
+    yield from checks.required("accessModes", modes)
     yield from access_modes(modes)
     yield from _capacity(spec.get("capacity") or {})
     policy = spec.get("persistentVolumeReclaimPolicy")
     if policy:
         yield from checks.one_of("persistentVolumeReclaimPolicy", policy, _RECLAIM_POLICIES)
     if affinity is not None:
-        yield from checks.within("nodeAffinity", _affinity(affinity))
+        yield from checks.prefix_errors("nodeAffinity", _affinity(affinity))
     yield from _sources(spec)
     if policy == "Recycle" and normpath((spec.get("hostPath") or {}).get("path") or ".") == "/":
         detail = "may not be 'recycle' for a hostPath mount of '/'"
@@ -148,7 +148,7 @@ def _spec(spec: Obj) -> Iterator[FieldError]:
 
 
 def _capacity(capacity: dict[str, str]) -> Iterator[FieldError]:
-    yield from checks.needed("capacity", capacity)
+    yield from checks.required("capacity", capacity)
     if capacity.keys() != {"storage"}:
         yield field.not_supported("capacity", capacity or None, ("storage",))
     for name, text in capacity.items():
@@ -186,7 +186,7 @@ def _attributes(spec: Obj) -> Iterator[FieldError]:
     if name is None:
         return
     if name:
-        yield from checks.wrong("volumeAttributesClassName", name, names.dns1123_subdomain(name))
+        yield from checks.invalid_values("volumeAttributesClassName", name, names.dns1123_subdomain(name))
     else:
         yield field.required("volumeAttributesClassName", "an empty string is disallowed")
     if spec.get("csi") is None:

@@ -11,7 +11,7 @@ from apiserver.groups.cell_format import age, labels_text
 from apiserver.groups.cells import Cells, mapping
 from apiserver.groups.columns import CORE, Printer
 from apiserver.groups.core.pods.defaults import default_template
-from apiserver.groups.core.pods.templates import endless, mismatch
+from apiserver.groups.core.pods.templates import mismatch, validate_always_restarts
 from apiserver.groups.core.pods.validation import pod_template
 from apiserver.groups.field_labels import Fields
 from apiserver.groups.kind import ALL, BuiltinKind
@@ -50,7 +50,11 @@ def _replication_controller_spec(spec: Obj) -> list[FieldError]:
         return [*errors, field.required("template")]
     if any(labels_of(template).get(name) != value for name, value in (selector or {}).items()):
         errors.append(mismatch(template))
-    return [*errors, *at("template", pod_template(template)), *endless(template, "ReplicationController")]
+    return [
+        *errors,
+        *at("template", pod_template(template)),
+        *validate_always_restarts(template, "ReplicationController"),
+    ]
 
 
 def _replication_controller_fields(controller: Obj) -> Fields:

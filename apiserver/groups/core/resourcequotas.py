@@ -59,13 +59,13 @@ def _is_standard(name: str) -> bool:
 
 
 def _create(quota: Obj) -> Iterator[FieldError]:
-    yield from checks.within("spec", _spec(quota.get("spec") or {}))
+    yield from checks.prefix_errors("spec", _spec(quota.get("spec") or {}))
     yield from _status_update(quota, quota)
 
 
 def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     spec = new.get("spec") or {}
-    yield from checks.within("spec", _spec(spec))
+    yield from checks.prefix_errors("spec", _spec(spec))
     scopes, before = (set((obj.get("spec") or {}).get("scopes") or ()) for obj in (new, old))
     if scopes != before:
         yield field.invalid("spec.scopes", spec.get("scopes"), checks.IMMUTABLE)
@@ -81,7 +81,9 @@ def _amounts(path: str, amounts: dict[str, str] | None) -> Iterator[FieldError]:
     for name, text in (amounts or {}).items():
         known = "/" in name or _is_standard(name)
         unknown = () if known else (field.invalid("", name, "must be a standard resource for quota"),)
-        yield from checks.within(f"{path}[{name}]", (*resource_name(name), *unknown, *resource_amount(name, text)))
+        yield from checks.prefix_errors(
+            f"{path}[{name}]", (*resource_name(name), *unknown, *resource_amount(name, text))
+        )
 
 
 def _spec(spec: Obj) -> Iterator[FieldError]:
@@ -91,7 +93,7 @@ def _spec(spec: Obj) -> Iterator[FieldError]:
         limited = sorted(filter(_is_standard, hard or ()))
         yield from _scopes(scopes, limited)
     if selector is not None:
-        yield from checks.within("scopeSelector", _selector(selector, sorted(hard or ()), scopes))
+        yield from checks.prefix_errors("scopeSelector", _selector(selector, sorted(hard or ()), scopes))
 
 
 def _scopes(scopes: list[str], limited: list[str]) -> Iterator[FieldError]:
@@ -118,7 +120,7 @@ def _selector(selector: Obj, hard: list[str], scopes: list[str] | None) -> Itera
         for name in hard:
             if known is not None and _is_standard(name) and name not in known:
                 yield field.invalid(path, _shown(selector), _NOT_IN_SCOPE)
-        yield from checks.within(path, _requirement(requirement, scope))
+        yield from checks.prefix_errors(path, _requirement(requirement, scope))
     selected = {requirement.get("scopeName") for requirement in requirements}
     for pair in _CONFLICTS:
         if pair <= selected:
@@ -131,7 +133,7 @@ def _requirement(requirement: Obj, scope: str) -> Iterator[FieldError]:
         yield field.invalid("operator", operator, _EXISTS_WORDS)
     if operator in {"In", "NotIn"}:
         detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-        yield from checks.needed("values", values, detail)
+        yield from checks.required("values", values, detail)
     elif operator in {"Exists", "DoesNotExist"}:
         if values:
             detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"

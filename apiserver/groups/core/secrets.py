@@ -14,7 +14,7 @@ from apiserver.api.validation.contract import Errors, Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, count, text_of
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
-from apiserver.groups.core.configmaps import MOST_BYTES, data_key, decoded_size, locked
+from apiserver.groups.core.configmaps import MAX_BYTES, data_key, decoded_size, immutable_data
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import stored
@@ -37,8 +37,8 @@ def _validate_secret(secret: Obj) -> Iterator[FieldError]:
     data = secret.get("data") or {}
     for key in data:
         yield from data_key("data", key)
-    if decoded_size(data) > MOST_BYTES:
-        yield field.too_long("data", MOST_BYTES)
+    if decoded_size(data) > MAX_BYTES:
+        yield field.too_long("data", MAX_BYTES)
     check = _TYPES.get(secret.get("type", ""))
     if check is not None:
         yield from check(secret, data)
@@ -46,7 +46,7 @@ def _validate_secret(secret: Obj) -> Iterator[FieldError]:
 
 def _secret_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from checks.immutable("type", new.get("type"), old.get("type"))
-    yield from locked(new, old, ("data",))
+    yield from immutable_data(new, old, ("data",))
     yield from _validate_secret(new)
 
 
@@ -57,7 +57,7 @@ _SecretCheck = Callable[[Obj, _Data], Errors]
 
 def _account_token(secret: Obj, _data: _Data) -> Errors:
     annotations = secret["metadata"].get("annotations") or {}
-    return checks.needed(f"metadata.annotations[{_ACCOUNT}]", annotations.get(_ACCOUNT))
+    return checks.required(f"metadata.annotations[{_ACCOUNT}]", annotations.get(_ACCOUNT))
 
 
 def _json_under(key: str) -> _SecretCheck:
@@ -96,7 +96,7 @@ def _user_or_password(_secret: Obj, data: _Data) -> Iterator[FieldError]:
 
 
 def _ssh_key(_secret: Obj, data: _Data) -> Errors:
-    return checks.needed("data[ssh-privatekey]", data.get("ssh-privatekey"))
+    return checks.required("data[ssh-privatekey]", data.get("ssh-privatekey"))
 
 
 _TYPES: dict[str, _SecretCheck] = {

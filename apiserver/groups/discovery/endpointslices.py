@@ -37,7 +37,7 @@ _MAX_ADDRESSES, _MAX_ENDPOINTS, _MAX_PORTS, _MAX_ZONE_HINTS, _MAX_NODE_HINTS = 1
 
 def _create_slice(endpoint_slice: Obj) -> Iterator[FieldError]:
     kind = endpoint_slice.get("addressType")
-    yield from checks.needed_one_of("addressType", kind, _ADDRESS_TYPES)
+    yield from checks.required_one_of("addressType", kind, _ADDRESS_TYPES)
     endpoints, ports = endpoint_slice.get("endpoints") or (), endpoint_slice.get("ports") or ()
     if len(endpoints) > _MAX_ENDPOINTS:
         yield field.too_many("endpoints", len(endpoints), _MAX_ENDPOINTS)
@@ -64,13 +64,13 @@ def _endpoint(endpoint: Obj, check: Callable[[str], Errors]) -> Iterator[FieldEr
     yield from checks.each("addresses", addresses, check)
     node, host = endpoint.get("nodeName"), endpoint.get("hostname")
     if node is not None:
-        yield from checks.wrong("nodeName", node, names.dns1123_subdomain(node))
+        yield from checks.invalid_values("nodeName", node, names.dns1123_subdomain(node))
     yield from checks.labels("deprecatedTopology", endpoint.get("deprecatedTopology"))
     if host is not None:
-        yield from checks.wrong("hostname", host, names.dns1123_label(host))
+        yield from checks.invalid_values("hostname", host, names.dns1123_label(host))
     hints = endpoint.get("hints")
     if hints:
-        yield from checks.within("hints", _hints(hints))
+        yield from checks.prefix_errors("hints", _hints(hints))
 
 
 def _hints(hints: Obj) -> Iterator[FieldError]:
@@ -81,7 +81,7 @@ def _hints(hints: Obj) -> Iterator[FieldError]:
             continue
         for index, value in enumerate(hinted):
             check = names.label_value if name == "forZones" else names.dns1123_subdomain
-            yield from checks.wrong(f"{name}[{index}].name", value, check(value))
+            yield from checks.invalid_values(f"{name}[{index}].name", value, check(value))
             if value in hinted[:index]:
                 yield field.duplicate(f"{name}[{index}].name", value)
 
@@ -98,8 +98,8 @@ def _slice_ports(ports: Sequence[Obj]) -> Iterator[FieldError]:
         number = port.get("port")
         if number is not None:
             yield from checks.port(f"{path}.port", number)
-        yield from checks.needed_one_of(f"{path}.protocol", port.get("protocol"), PROTOCOLS)
-        yield from checks.within(path, app_protocol(port))
+        yield from checks.required_one_of(f"{path}.protocol", port.get("protocol"), PROTOCOLS)
+        yield from checks.prefix_errors(path, app_protocol(port))
 
 
 def _slice_address(version: int) -> Callable[[str], Iterator[FieldError]]:

@@ -46,14 +46,14 @@ def _schema(schema: Obj) -> Iterator[FieldError]:
         yield field.not_supported("spec.distinguisherMethod.type", {"Type": method.get("type", "")}, _METHODS)
     level = (spec.get("priorityLevelConfiguration") or {}).get("name")
     path = "spec.priorityLevelConfiguration.name"
-    yield from checks.needed(path, level, "must reference a priority level")
+    yield from checks.required(path, level, "must reference a priority level")
     yield from checks.optional_name(path, level, names.dns1123_subdomain)
     yield from checks.each("spec.rules", spec.get("rules"), _rule)
 
 
 def _rule(rule: Obj) -> Iterator[FieldError]:
     subjects, resources, paths = (rule.get(name) for name in ("subjects", "resourceRules", "nonResourceRules"))
-    yield from checks.needed("subjects", subjects, "subjects must contain at least one value")
+    yield from checks.required("subjects", subjects, "subjects must contain at least one value")
     yield from checks.each("subjects", subjects, _subject)
     if not resources and not paths:
         yield field.required("", "at least one of resourceRules and nonResourceRules has to be non-empty")
@@ -71,21 +71,21 @@ def _subject(subject: Obj) -> Iterator[FieldError]:
     if member is None:
         yield field.required(expected, f"{expected} is required when subject kind is '{kind}'")
     else:
-        yield from checks.within(expected, _account(member) if kind == "ServiceAccount" else _named(member))
+        yield from checks.prefix_errors(expected, _account(member) if kind == "ServiceAccount" else _named(member))
     for other, name in _SUBJECTS.items():
         if name != expected and subject.get(name) is not None:
             yield field.forbidden(name, f"{name} is forbidden when subject kind is not '{other}'")
 
 
 def _named(subject: Obj) -> Errors:
-    return checks.needed("name", subject.get("name"))
+    return checks.required("name", subject.get("name"))
 
 
 def _account(account: Obj) -> Iterator[FieldError]:
     name, namespace = account.get("name") or "", account.get("namespace")
     if name != "*":
-        yield from checks.needed_name("name", name, names.dns1123_subdomain)
-    yield from checks.needed("namespace", namespace, "must specify namespace for service account")
+        yield from checks.required_name("name", name, names.dns1123_subdomain)
+    yield from checks.required("namespace", namespace, "must specify namespace for service account")
     yield from checks.optional_name("namespace", namespace, names.dns1123_label)
 
 
@@ -97,7 +97,7 @@ def _verbs(verbs: list[str]) -> Iterator[FieldError]:
 
 def _star_or_values(path: str, values: list[str], noun: str, *, missing: str) -> Iterator[FieldError]:
     """Yield an error if there are no values, or if "*" is not the only one."""
-    yield from checks.needed(path, values, missing)
+    yield from checks.required(path, values, missing)
     if len(values) > 1 and "*" in values:
         yield field.invalid(path, values, f"if '*' is present, must not specify other {noun}")
 

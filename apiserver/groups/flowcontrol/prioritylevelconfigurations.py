@@ -12,7 +12,7 @@ from apiserver.api.validation.contract import same_on_update
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mapping, number_of, text_of
 from apiserver.groups.columns import AGE, FLOW, NAME, Column, Printer
-from apiserver.groups.conversion import Conversion, renamed
+from apiserver.groups.conversion import Conversion, rename_fields
 from apiserver.groups.flowcontrol.flowschemas import HASH_BITS, MOST_QUEUES
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_FAIRNESS, stored
@@ -54,14 +54,14 @@ def _level(level: Obj) -> Iterator[FieldError]:
     if kind == "Exempt":
         if limited is not None:
             yield field.forbidden("spec.limited", "must be nil if the type is not Limited")
-        yield from checks.within("spec.exempt", _validate_shares(exempt or {}))
+        yield from checks.prefix_errors("spec.exempt", _validate_shares(exempt or {}))
     elif kind == "Limited":
         if exempt is not None:
             yield field.forbidden("spec.exempt", "must be nil if the type is Limited")
         if limited is None:
             yield field.required("spec.limited", "must not be empty when type is Limited")
         else:
-            yield from checks.within("spec.limited", _limited(limited))
+            yield from checks.prefix_errors("spec.limited", _limited(limited))
     else:
         yield field.not_supported("spec.type", kind, _LEVEL_TYPES)
 
@@ -76,7 +76,7 @@ def _validate_shares(level: Obj) -> Iterator[FieldError]:
 
 def _limited(limited: Obj) -> Iterator[FieldError]:
     yield from _validate_shares(limited)
-    yield from checks.within("limitResponse", _response(limited.get("limitResponse") or {}))
+    yield from checks.prefix_errors("limitResponse", _response(limited.get("limitResponse") or {}))
     borrowing = limited.get("borrowingLimitPercent")
     if borrowing is not None and borrowing < 0:
         yield field.invalid("borrowingLimitPercent", borrowing, "if specified, must be a non-negative integer")
@@ -86,7 +86,7 @@ def _response(response: Obj) -> Iterator[FieldError]:
     kind, queuing = response.get("type") or "", response.get("queuing")
     yield from checks.one_of("type", kind, _RESPONSE_TYPES)
     if kind == "Queue" and queuing is not None:
-        yield from checks.within("queuing", _queuing(queuing))
+        yield from checks.prefix_errors("queuing", _queuing(queuing))
     elif kind == "Queue":
         yield field.required("queuing", "must not be empty if limited.limitResponse.type is Limited")
     elif kind == "Reject" and queuing is not None:
@@ -122,7 +122,7 @@ def _shares_renamed(old: str, new: str) -> Callable[[Obj], Obj]:
         spec = obj.get("spec") or {}
         if not spec.get("limited"):
             return obj
-        return obj | {"spec": spec | {"limited": renamed(spec["limited"], {old: new})}}
+        return obj | {"spec": spec | {"limited": rename_fields(spec["limited"], {old: new})}}
 
     return rename
 

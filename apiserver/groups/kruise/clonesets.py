@@ -6,7 +6,12 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same
-from apiserver.groups.core.pods.templates import endless, mismatch, needed_selector, selects
+from apiserver.groups.core.pods.templates import (
+    mismatch,
+    required_selector,
+    validate_always_restarts,
+    validate_selector,
+)
 from apiserver.groups.core.pods.validation import pod_template
 from apiserver.groups.kruise.set_defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
 from apiserver.groups.kruise.update_strategies import beyond_images, in_place, priority, scatter, share
@@ -85,15 +90,15 @@ def _beyond_images(new: Obj, old: Obj | None) -> FieldErrors:
 
 def _pods(spec: Obj) -> list[FieldError]:
     """Return the errors of replicas, selector and template."""
-    errors = [*at("replicas", nonnegative(spec["replicas"])), *needed_selector(spec.get("selector"), "cloneset")]
+    errors = [*at("replicas", nonnegative(spec["replicas"])), *required_selector(spec.get("selector"), "cloneset")]
     template = spec["template"]
-    matches = selects(spec.get("selector"), template)
+    matches = validate_selector(spec.get("selector"), template)
     if matches is None:
         errors.append(field.invalid("selector", spec.get("selector"), ""))
     else:
         errors += [] if matches or not spec.get("selector") else [mismatch(template)]
         errors += at("template", pod_template(_with_claims(template, spec.get("volumeClaimTemplates") or ())))
-    return [*errors, *endless(template, "cloneset")]
+    return [*errors, *validate_always_restarts(template, "cloneset")]
 
 
 def _with_claims(template: Obj, claims: list[Obj] | tuple[()]) -> Obj:

@@ -9,7 +9,13 @@ from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj
 from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same, struct
 from apiserver.groups.apps.statefulsets import claim_retention
-from apiserver.groups.core.pods.templates import count_or_percent, endless, mismatch, needed_selector, selects
+from apiserver.groups.core.pods.templates import (
+    count_or_percent,
+    mismatch,
+    required_selector,
+    validate_always_restarts,
+    validate_selector,
+)
 from apiserver.groups.core.pods.validation import template_metadata
 from apiserver.groups.kruise.set_defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
 from apiserver.groups.kruise.update_strategies import beyond_images, priority
@@ -121,14 +127,14 @@ def _bad_range(text: str) -> FieldErrors | Sequence[str]:
 
 
 def _pods(spec: Obj) -> list[FieldError]:
-    errors, template = [*needed_selector(spec.get("selector"), "statefulset")], spec["template"]
-    matches = selects(spec.get("selector"), template)
+    errors, template = [*required_selector(spec.get("selector"), "statefulset")], spec["template"]
+    matches = validate_selector(spec.get("selector"), template)
     if matches is None:
         errors.append(field.invalid("selector", spec.get("selector"), ""))
     else:
         errors += [] if matches or not spec.get("selector") else [mismatch(template)]
         errors += at("template", template_metadata(template))
-    return [*errors, *endless(template, "StatefulSet")]
+    return [*errors, *validate_always_restarts(template, "StatefulSet")]
 
 
 def _strategy(spec: Obj) -> FieldErrors:

@@ -21,7 +21,13 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same
 from apiserver.groups.apps.statefulsets import STATEFUL_SET_VALIDATOR
 from apiserver.groups.core.pods.scheduling import lenient_node_term, tolerations
-from apiserver.groups.core.pods.templates import MISMATCH, endless, mismatch, needed_selector, selects
+from apiserver.groups.core.pods.templates import (
+    MISMATCH,
+    mismatch,
+    required_selector,
+    validate_always_restarts,
+    validate_selector,
+)
 from apiserver.groups.core.pods.validation import pod_template, template_metadata
 
 STATEFUL, ADVANCED, CLONES, DEPLOYMENT = TEMPLATES
@@ -50,7 +56,7 @@ def united_deployment(spec: Obj, workload: Obj) -> list[FieldError]:
             StatefulSet's, only the pod template of the others; empty for a CloneSet.
     """
     errors = [*at("replicas", nonnegative(spec.get("replicas") or 0))]
-    errors += needed_selector(spec.get("selector"), "statefulset")
+    errors += required_selector(spec.get("selector"), "statefulset")
     if reserves(spec) and template_field(spec) in (STATEFUL, ADVANCED):
         detail = "only stateless workloads (Deployment and CloneSet) are supported by reserved rescheduling"
         errors.append(field.invalid("topology.scheduleStrategy", schedule_strategy(spec), detail))
@@ -104,10 +110,10 @@ def _workload(name: str, spec: Obj, workload: Obj) -> Sequence[FieldError]:
         return [*STATEFUL_SET_VALIDATOR.create({"spec": workload})]
     if name == CLONES:
         return ()
-    errors = [] if selects(spec.get("selector"), template) else [mismatch(template)]
+    errors = [] if validate_selector(spec.get("selector"), template) else [mismatch(template)]
     owner = "StatefulSet" if name == ADVANCED else "ReplicaSet"
     errors += at("template", template_metadata(template) if name == ADVANCED else pod_template(template))
-    return at("spec", [*errors, *endless(template, owner)])
+    return at("spec", [*errors, *validate_always_restarts(template, owner)])
 
 
 def _subsets(spec: Obj) -> list[FieldError]:

@@ -29,10 +29,10 @@ _MAX_CONTROLLER_LENGTH = 250
 
 def _class(ingress_class: Obj) -> Iterator[FieldError]:
     spec = ingress_class.get("spec") or {}
-    yield from checks.within("spec.controller", _controller(spec.get("controller") or ""))
+    yield from checks.prefix_errors("spec.controller", _controller(spec.get("controller") or ""))
     parameters = spec.get("parameters")
     if parameters is not None:
-        yield from checks.within("spec.parameters", _class_parameters(parameters))
+        yield from checks.prefix_errors("spec.parameters", _class_parameters(parameters))
 
 
 def _class_update(new: Obj, old: Obj) -> Iterator[FieldError]:
@@ -51,8 +51,8 @@ def _controller(controller: str) -> Iterator[FieldError]:
     if not host or not path:
         yield field.invalid("", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')
     else:
-        yield from checks.wrong("", host, names.dns1123_subdomain(host))
-        yield from checks.wrong("", path, names.http_path(path))
+        yield from checks.invalid_values("", host, names.dns1123_subdomain(host))
+        yield from checks.invalid_values("", path, names.http_path(path))
 
 
 def _class_parameters(parameters: Obj) -> Iterator[FieldError]:
@@ -66,7 +66,7 @@ def _class_parameters(parameters: Obj) -> Iterator[FieldError]:
         if namespace is None:
             yield field.required("namespace", "`parameters.scope` is set to 'Namespace'")
         else:
-            yield from checks.wrong("namespace", namespace, names.dns1123_label(namespace))
+            yield from checks.invalid_values("namespace", namespace, names.dns1123_label(namespace))
     if scope == "Cluster" and namespace is not None:
         yield field.forbidden("namespace", "`parameters.scope` is set to 'Cluster'")
 

@@ -27,7 +27,7 @@ _NOT_A_NAME = "must be a DNS name, not an IP address"
 
 def _create(ingress: Obj) -> Iterator[FieldError]:
     spec = ingress.get("spec") or {}
-    yield from checks.within("spec", _spec(spec, lax=False))
+    yield from checks.prefix_errors("spec", _spec(spec, lax=False))
     annotated = (ingress["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
     name = spec.get("ingressClassName")
     if None not in {annotated, name} and annotated != name:
@@ -38,7 +38,7 @@ def _create(ingress: Obj) -> Iterator[FieldError]:
 def _update(new: Obj, old: Obj) -> Errors:
     before = (old.get("spec") or {}).get("tls") or ()
     lax = any(names.dns1123_subdomain(secret) for tls in before if (secret := tls.get("secretName")))
-    return checks.within("spec", _spec(new.get("spec") or {}, lax=lax))
+    return checks.prefix_errors("spec", _spec(new.get("spec") or {}, lax=lax))
 
 
 def _status_update(new: Obj, old: Obj) -> Errors:
@@ -53,7 +53,7 @@ def _point(point: Obj, known: frozenset[str]) -> Iterator[FieldError]:
     if ip:
         yield from checks.address("ip", ip, known)
     if host:
-        yield from checks.wrong("hostname", host, names.dns1123_subdomain(host))
+        yield from checks.invalid_values("hostname", host, names.dns1123_subdomain(host))
         if checks.is_address(host):
             yield field.invalid("hostname", host, _NOT_A_NAME)
 
@@ -63,14 +63,14 @@ def _spec(spec: Obj, *, lax: bool) -> Iterator[FieldError]:
     if not rules and default is None:
         yield field.invalid("", rules, "either `defaultBackend` or `rules` must be specified")
     if default is not None:
-        yield from checks.within("defaultBackend", _backend(default))
+        yield from checks.prefix_errors("defaultBackend", _backend(default))
     yield from checks.each("rules", rules, _rule)
     for index, tls in enumerate(spec.get("tls") or ()):
-        yield from checks.each_wrong(f"tls[{index}].hosts", tls.get("hosts"), _host)
+        yield from checks.each_invalid(f"tls[{index}].hosts", tls.get("hosts"), _host)
         if not lax:
             yield from checks.optional_name(f"tls[{index}].secretName", tls.get("secretName"), names.dns1123_subdomain)
     if name is not None:
-        yield from checks.wrong("ingressClassName", name, names.dns1123_subdomain(name))
+        yield from checks.invalid_values("ingressClassName", name, names.dns1123_subdomain(name))
 
 
 def _host(host: str) -> names.Messages:
@@ -82,10 +82,10 @@ def _rule(rule: Obj) -> Iterator[FieldError]:
     if host:
         if checks.is_address(host):
             yield field.invalid("host", host, _NOT_A_NAME)
-        yield from checks.wrong("host", host, _host(host))
+        yield from checks.invalid_values("host", host, _host(host))
     if http is not None:
         paths = http.get("paths")
-        yield from checks.needed("http.paths", paths)
+        yield from checks.required("http.paths", paths)
         yield from checks.each("http.paths", paths, _path)
 
 
@@ -105,7 +105,7 @@ def _path(path: Obj) -> Iterator[FieldError]:
         for end in _NOT_AT_THE_END:
             if text.endswith(end):
                 yield field.invalid("path", text, f"cannot end with '{end}'")
-    yield from checks.within("backend", _backend(path.get("backend") or {}))
+    yield from checks.prefix_errors("backend", _backend(path.get("backend") or {}))
 
 
 def _backend(backend: Obj) -> Iterator[FieldError]:
@@ -113,9 +113,9 @@ def _backend(backend: Obj) -> Iterator[FieldError]:
     if service is not None and resource is not None:
         yield field.invalid("", "", "cannot set both resource and service backends")
     elif resource is not None:
-        yield from checks.within("resource", typed_reference(resource))
+        yield from checks.prefix_errors("resource", typed_reference(resource))
     elif service is not None:
-        yield from checks.needed_name("service.name", service.get("name"), names.dns1035_label)
+        yield from checks.required_name("service.name", service.get("name"), names.dns1035_label)
         yield from _backend_port(service.get("port") or {})
     else:
         yield field.invalid("", "", "resource or service backend is required")
@@ -126,7 +126,7 @@ def _backend_port(port: Obj) -> Errors:
     if name and number:
         return (field.invalid("", "", "cannot set both port name & port number"),)
     if name:
-        return checks.wrong("service.port.name", name, names.port_name(name))
+        return checks.invalid_values("service.port.name", name, names.port_name(name))
     if number:
         return checks.port("service.port.number", number)
     return (field.required("", "port name or number is required"),)
@@ -136,9 +136,9 @@ def typed_reference(reference: Obj) -> Iterator[FieldError]:
     """Yield the errors of a core TypedLocalObjectReference: an optional group, a kind and a name."""
     group = reference.get("apiGroup")
     if group is not None:
-        yield from checks.wrong("apiGroup", group, names.dns1123_subdomain(group))
-    yield from checks.needed_name("kind", reference.get("kind"), names.path_segment)
-    yield from checks.needed_name("name", reference.get("name"), names.path_segment)
+        yield from checks.invalid_values("apiGroup", group, names.dns1123_subdomain(group))
+    yield from checks.required_name("kind", reference.get("kind"), names.path_segment)
+    yield from checks.required_name("name", reference.get("name"), names.path_segment)
 
 
 _MAX_HOSTS = 3

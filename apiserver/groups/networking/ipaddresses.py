@@ -22,8 +22,8 @@ def _address(address: Obj) -> Iterator[FieldError]:
         return
     path = "spec.parentRef"
     yield from checks.optional_name(f"{path}.group", parent.get("group"), names.dns1123_subdomain)
-    yield from checks.needed_name(f"{path}.resource", parent.get("resource"), names.path_segment)
-    yield from checks.needed_name(f"{path}.name", parent.get("name"), names.path_segment)
+    yield from checks.required_name(f"{path}.resource", parent.get("resource"), names.path_segment)
+    yield from checks.required_name(f"{path}.name", parent.get("name"), names.path_segment)
     yield from checks.optional_name(f"{path}.namespace", parent.get("namespace"), names.path_segment)
 
 

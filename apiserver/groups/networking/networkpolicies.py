@@ -75,7 +75,7 @@ def _policy_port(port: Obj) -> Iterator[FieldError]:
         state = "not specified" if number is None else "non-numeric"
         yield field.invalid("endPort", end, f"may not be specified when `port` is {state}")
     if number is not None:
-        yield from checks.wrong("port", number, names.port_name(number))
+        yield from checks.invalid_values("port", number, names.port_name(number))
 
 
 def _peer(peer: Obj, known: frozenset[str]) -> Iterator[FieldError]:
@@ -83,7 +83,7 @@ def _peer(peer: Obj, known: frozenset[str]) -> Iterator[FieldError]:
     yield from checks.label_selector("podSelector", pods)
     yield from checks.label_selector("namespaceSelector", namespaces)
     if block is not None:
-        yield from checks.within("ipBlock", _block(block, known))
+        yield from checks.prefix_errors("ipBlock", _block(block, known))
     selects = pods is not None or namespaces is not None
     if block is None and not selects:
         yield field.required("", "must specify a peer")

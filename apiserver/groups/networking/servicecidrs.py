@@ -27,7 +27,7 @@ def _validate_service_cidr(service_cidr: Obj) -> Iterator[FieldError]:
     elif len(cidrs) > 2:
         yield field.invalid(path, {"CIDRs": cidrs}, "may only hold up to 2 values")
     else:
-        yield from checks.each_wrong(path, cidrs, _canonical_cidr)
+        yield from checks.each_invalid(path, cidrs, _canonical_cidr)
         families = {":" in cidr for cidr in cidrs if not names.cidr(cidr)}
         if len(cidrs) == 2 and len(families) == 1 and not any(map(names.cidr, cidrs)):
             detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"

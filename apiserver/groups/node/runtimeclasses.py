@@ -24,11 +24,11 @@ def default_runtime_class(runtime_class: Obj) -> None:
 
 def _validate_runtime_class(runtime_class: Obj) -> Iterator[FieldError]:
     handler = runtime_class.get("handler") or ""
-    yield from checks.wrong("handler", handler, names.dns1123_label(handler))
+    yield from checks.invalid_values("handler", handler, names.dns1123_label(handler))
     overhead = (runtime_class.get("overhead") or {}).get("podFixed") or {}
     for name, text in overhead.items():
         errors = (*container_resource_name(name), *resource_amount(name, text))
-        yield from checks.within(f"overhead.limits[{name}]", errors)
+        yield from checks.prefix_errors(f"overhead.limits[{name}]", errors)
     scheduling = runtime_class.get("scheduling") or {}
     yield from checks.labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
     yield from combinators.at("scheduling.tolerations", tolerations(scheduling.get("tolerations") or ()))

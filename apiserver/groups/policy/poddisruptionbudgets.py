@@ -20,7 +20,7 @@ _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPo
 
 
 def _create(budget: Obj) -> Errors:
-    return checks.within("spec", _spec(budget.get("spec") or {}))
+    return checks.prefix_errors("spec", _spec(budget.get("spec") or {}))
 
 
 def _spec(spec: Obj) -> Iterator[FieldError]:
@@ -42,7 +42,7 @@ def _share(path: str, value: int | str | None) -> checks.FieldErrors:
     messages = names.percent(value)
     if not messages and int(value[:-1]) > 100:
         return (field.invalid(path, value, "must not be greater than 100%"),)
-    return checks.wrong(path, value, messages)
+    return checks.invalid_values(path, value, messages)
 
 
 def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:

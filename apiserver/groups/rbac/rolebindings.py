@@ -30,24 +30,24 @@ _SUBJECTS = {"ServiceAccount": "", "User": GROUP, "Group": GROUP}  # kind → th
 
 
 def _role_binding(binding: Obj) -> Iterator[FieldError]:
-    yield from checks.within("roleRef", _role_ref(binding.get("roleRef") or {}, ("Role", "ClusterRole")))
+    yield from checks.prefix_errors("roleRef", _role_ref(binding.get("roleRef") or {}, ("Role", "ClusterRole")))
     yield from checks.each("subjects", binding.get("subjects"), _subject)
 
 
 def _cluster_role_binding(binding: Obj) -> Iterator[FieldError]:
-    yield from checks.within("roleRef", _role_ref(binding.get("roleRef") or {}, ("ClusterRole",)))
+    yield from checks.prefix_errors("roleRef", _role_ref(binding.get("roleRef") or {}, ("ClusterRole",)))
     yield from checks.each("subjects", binding.get("subjects"), _cluster_subject)
 
 
 def _role_ref(ref: Obj, kinds: tuple[str, ...]) -> Iterator[FieldError]:
     yield from checks.one_of("apiGroup", ref.get("apiGroup", ""), (GROUP,))
     yield from checks.one_of("kind", ref.get("kind", ""), kinds)
-    yield from checks.needed_name("name", ref.get("name"), names.path_segment)
+    yield from checks.required_name("name", ref.get("name"), names.path_segment)
 
 
 def _subject(subject: Obj) -> Iterator[FieldError]:
     name, kind = subject.get("name"), subject.get("kind", "")
-    yield from checks.needed("name", name)
+    yield from checks.required("name", name)
     group = _SUBJECTS.get(kind)
     if group is None:
         yield field.not_supported("kind", kind, tuple(_SUBJECTS))
@@ -60,7 +60,7 @@ def _subject(subject: Obj) -> Iterator[FieldError]:
 def _cluster_subject(subject: Obj) -> Iterator[FieldError]:
     yield from _subject(subject)
     if subject.get("kind") == "ServiceAccount":
-        yield from checks.needed("namespace", subject.get("namespace"))
+        yield from checks.required("namespace", subject.get("namespace"))
 
 
 def _ref_stays(new: Obj, old: Obj) -> Errors:

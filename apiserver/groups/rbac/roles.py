@@ -22,7 +22,7 @@ def _cluster_role(role: Obj) -> Iterator[FieldError]:
     if aggregation is not None:
         selectors = aggregation.get("clusterRoleSelectors")
         detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        yield from checks.needed("aggregationRule.clusterRoleSelectors", selectors, detail)
+        yield from checks.required("aggregationRule.clusterRoleSelectors", selectors, detail)
         yield from checks.each("aggregationRule.clusterRoleSelectors", selectors, _selector)
 
 
@@ -31,7 +31,7 @@ def _selector(selector: Obj) -> Errors:
 
 
 def _namespaced_rule(rule: Obj) -> Iterator[FieldError]:
-    yield from checks.needed("verbs", rule.get("verbs"), "verbs must contain at least one value")
+    yield from checks.required("verbs", rule.get("verbs"), "verbs must contain at least one value")
     urls = rule.get("nonResourceURLs")
     if urls:
         yield field.invalid("nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
@@ -39,7 +39,7 @@ def _namespaced_rule(rule: Obj) -> Iterator[FieldError]:
 
 
 def _rule(rule: Obj) -> Iterator[FieldError]:
-    yield from checks.needed("verbs", rule.get("verbs"), "verbs must contain at least one value")
+    yield from checks.required("verbs", rule.get("verbs"), "verbs must contain at least one value")
     yield from _resources_or_urls(rule)
 
 
@@ -51,8 +51,8 @@ def _resources_or_urls(rule: Obj) -> Iterator[FieldError]:
             detail = "rules cannot apply to both regular resources and non-resource URLs"
             yield field.invalid("nonResourceURLs", urls, detail)
         return
-    yield from checks.needed("apiGroups", groups, "resource rules must supply at least one api group")
-    yield from checks.needed("resources", resources, "resource rules must supply at least one resource")
+    yield from checks.required("apiGroups", groups, "resource rules must supply at least one api group")
+    yield from checks.required("resources", resources, "resource rules must supply at least one resource")
 
 
 CLUSTER_ROLE = BuiltinKind(

@@ -11,7 +11,7 @@ from apiserver.groups.strategy import COUNTED
 
 
 def _class(device_class: Obj) -> Errors:
-    return checks.within("spec", device_selectors((device_class.get("spec") or {}).get("selectors") or []))
+    return checks.prefix_errors("spec", device_selectors((device_class.get("spec") or {}).get("selectors") or []))
 
 
 DEVICE_CLASS = BuiltinKind(

@@ -19,7 +19,9 @@ _MAX_NODES = 128
 
 def _context(context: Obj) -> Iterator[FieldError]:
     """Yield the errors of a PodSchedulingContext (ValidatePodSchedulingContexts)."""
-    yield from checks.within("spec.potentialNodes", _nodes((context.get("spec") or {}).get("potentialNodes") or []))
+    yield from checks.prefix_errors(
+        "spec.potentialNodes", _nodes((context.get("spec") or {}).get("potentialNodes") or [])
+    )
 
 
 def _context_update(new: Obj, _old: Obj) -> Errors:
@@ -32,7 +34,7 @@ def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
     seen = set()
     for index, claim in enumerate((new.get("status") or {}).get("resourceClaims") or ()):
         path, name = f"status.claims[{index}]", claim.get("name") or ""
-        yield from checks.within(f"{path}.unsuitableNodes", _nodes(claim.get("unsuitableNodes") or []))
+        yield from checks.prefix_errors(f"{path}.unsuitableNodes", _nodes(claim.get("unsuitableNodes") or []))
         if name in seen:
             yield field.duplicate(path, name)
         seen.add(name)
@@ -40,7 +42,7 @@ def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
 
 def _nodes(nodes: list[str]) -> Iterator[FieldError]:
     """Yield the errors of a list of distinct names of nodes (validateSet)."""
-    yield from checks.each_wrong("", nodes, names.dns1123_subdomain)
+    yield from checks.each_invalid("", nodes, names.dns1123_subdomain)
     if len(nodes) > _MAX_NODES:
         yield field.too_many("", len(nodes), _MAX_NODES)
     for index, node in enumerate(nodes):

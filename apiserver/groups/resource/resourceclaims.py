@@ -61,12 +61,12 @@ _ONE_OF = "exactly one of `exactly` or `firstAvailable` is required"
 
 
 def _validate_claim(claim: Obj) -> Errors:
-    return checks.within("spec", _claim_spec(claim, claim.get("spec") or {}))
+    return checks.prefix_errors("spec", _claim_spec(claim, claim.get("spec") or {}))
 
 
 def _template(template: Obj) -> Errors:
     inner = (template.get("spec") or {}).get("spec") or {}
-    return checks.within("spec.spec", _claim_spec(template, inner))
+    return checks.prefix_errors("spec.spec", _claim_spec(template, inner))
 
 
 def _claim_spec(obj: Obj, spec: Obj) -> Iterator[FieldError]:
@@ -82,7 +82,7 @@ def _unique_names(path: str, requests: list[Obj]) -> Iterator[FieldError]:
     seen = set()
     for index, request in enumerate(requests):
         name = request.get("name") or ""
-        yield from checks.wrong(f"{path}[{index}].name", name, names.dns1123_label(name))
+        yield from checks.invalid_values(f"{path}[{index}].name", name, names.dns1123_label(name))
         if name in seen:
             yield field.duplicate(f"{path}[{index}].name", name)
         seen.add(name)
@@ -95,7 +95,7 @@ def _request(request: Obj) -> Iterator[FieldError]:
     yield from _unique_names("firstAvailable", alternatives)
     yield from checks.each("firstAvailable", alternatives, _device_request)
     if exact is not None:
-        yield from checks.within("exactly", _device_request(exact))
+        yield from checks.prefix_errors("exactly", _device_request(exact))
     if exact is None and not alternatives:
         yield field.required("", _ONE_OF)
     elif exact is not None and alternatives:
@@ -103,7 +103,7 @@ def _request(request: Obj) -> Iterator[FieldError]:
 
 
 def _device_request(request: Obj) -> Iterator[FieldError]:
-    yield from checks.needed_name("deviceClassName", request.get("deviceClassName"), names.dns1123_subdomain)
+    yield from checks.required_name("deviceClassName", request.get("deviceClassName"), names.dns1123_subdomain)
     yield from device_selectors(request.get("selectors") or [])
     mode, count = request.get("allocationMode") or "", request.get("count") or 0
     if mode == "ExactCount" and count <= 0:
@@ -123,7 +123,7 @@ def device_selectors(selectors: list[Obj]) -> Iterator[FieldError]:
         if cel is None:
             yield field.required(path)
         else:
-            yield from checks.needed(f"{path}.expression", cel.get("expression"))
+            yield from checks.required(f"{path}.expression", cel.get("expression"))
 
 
 def _fixed_spec(new: Obj, old: Obj) -> Errors:
@@ -140,13 +140,13 @@ def _nested(request: Obj) -> Obj:
     return kept | {"exactly": exactly} if exactly else kept
 
 
-def lifted(obj: Obj, part: str) -> Obj:
+def flatten_request(obj: Obj, part: str) -> Obj:
     """Return the object with the fields of a part of it moved to its own level."""
     rest = {name: value for name, value in obj.items() if name != part}
     return rest | (obj.get(part) or {})
 
 
-_flat_request = partial(lifted, part="exactly")
+_flat_request = partial(flatten_request, part="exactly")
 
 
 def each(obj: Obj, path: tuple[str, ...], change: Change) -> Obj:

@@ -19,11 +19,11 @@ from apiserver.groups.strategy import PLAIN
 
 def _class(resource_class: Obj) -> Iterator[FieldError]:
     """Yield the errors of a ResourceClass (ValidateClass)."""
-    yield from checks.within("driverName", csi_driver_name(resource_class.get("driverName") or ""))
-    yield from checks.within("parametersRef", parameters_reference(resource_class.get("parametersRef")))
+    yield from checks.prefix_errors("driverName", csi_driver_name(resource_class.get("driverName") or ""))
+    yield from checks.prefix_errors("parametersRef", parameters_reference(resource_class.get("parametersRef")))
     suitable_nodes = resource_class.get("suitableNodes")
     if suitable_nodes is not None:
-        yield from checks.within("suitableNodes", node_selector(suitable_nodes))
+        yield from checks.prefix_errors("suitableNodes", node_selector(suitable_nodes))
 
 
 def _class_update(new: Obj, _old: Obj) -> Errors:

@@ -42,14 +42,14 @@ _ATTRIBUTES = {
 
 def _class_parameters(parameters: Obj) -> Iterator[FieldError]:
     """Yield the errors of ResourceClassParameters (ValidateResourceClassParameters)."""
-    yield from checks.within("generatedFrom", parameters_reference(parameters.get("generatedFrom")))
+    yield from checks.prefix_errors("generatedFrom", parameters_reference(parameters.get("generatedFrom")))
     yield from _per_driver("filters", parameters.get("filters"), _model)
     yield from _per_driver("vendorParameters", parameters.get("vendorParameters"))
 
 
 def _claim_parameters(parameters: Obj) -> Iterator[FieldError]:
     """Yield the errors of ResourceClaimParameters (ValidateResourceClaimParameters)."""
-    yield from checks.within("generatedFrom", parameters_reference(parameters.get("generatedFrom")))
+    yield from checks.prefix_errors("generatedFrom", parameters_reference(parameters.get("generatedFrom")))
     yield from _per_driver("driverRequests", parameters.get("driverRequests"), _requests)
 
 
@@ -57,8 +57,8 @@ def parameters_reference(reference: Obj | None) -> Iterator[FieldError]:
     """Yield the errors of a reference to parameters of any kind, which is optional (validateClassParameters)."""
     if reference is None:
         return
-    yield from checks.needed("kind", reference.get("kind"))
-    yield from checks.needed("name", reference.get("name"))
+    yield from checks.required("kind", reference.get("kind"))
+    yield from checks.required("name", reference.get("name"))
     yield from checks.optional_name("namespace", reference.get("namespace"), names.dns1123_label)
 
 
@@ -71,17 +71,17 @@ def _per_driver(path: str, entries: list[Obj] | None, rest: Callable[[Obj], Erro
     seen = set()
     for index, entry in enumerate(entries or ()):
         driver = entry.get("driverName") or ""
-        yield from checks.within(f"{path}[{index}].driverName", csi_driver_name(driver))
+        yield from checks.prefix_errors(f"{path}[{index}].driverName", csi_driver_name(driver))
         if driver in seen:
             yield field.duplicate(f"{path}[{index}].driverName", driver)
         seen.add(driver)
-        yield from checks.within(f"{path}[{index}]", rest(entry))
+        yield from checks.prefix_errors(f"{path}[{index}]", rest(entry))
 
 
 def _requests(entry: Obj) -> Iterator[FieldError]:
     requests = entry.get("requests") or []
     yield from checks.each("requests", requests, _model)
-    yield from checks.needed("requests", requests, "empty entries with no requests are not allowed")
+    yield from checks.required("requests", requests, "empty entries with no requests are not allowed")
 
 
 def _model(holder: Obj) -> Errors:
@@ -89,7 +89,7 @@ def _model(holder: Obj) -> Errors:
     named = holder.get("namedResources")
     if named is None:
         return (field.required("", _NO_MODEL),)
-    return checks.within("namedResources.selector", _selector(named.get("selector") or ""))
+    return checks.prefix_errors("namedResources.selector", _selector(named.get("selector") or ""))
 
 
 def _selector(expression: str) -> checks.FieldErrors:

@@ -10,10 +10,10 @@ from apiserver.groups.conversion import OLD_DEVICES, Conversion
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import NO_DEVICES, stored
-from apiserver.groups.resource.resourceclaims import each, lifted
+from apiserver.groups.resource.resourceclaims import each, flatten_request
 from apiserver.groups.strategy import COUNTED
 
-_without_basic = partial(lifted, part="basic")
+_without_basic = partial(flatten_request, part="basic")
 
 
 def _with_basic(device: Obj) -> Obj:

@@ -38,7 +38,7 @@ def _validate_priority_class(priority_class: Obj) -> Iterator[FieldError]:
         yield field.forbidden("value", detail)
     policy = priority_class.get("preemptionPolicy")
     if policy is not None:
-        yield from checks.needed_one_of("preemptionPolicy", policy, _PREEMPTION)
+        yield from checks.required_one_of("preemptionPolicy", policy, _PREEMPTION)
 
 
 def _system_class_problem(name: str, value: int, *, by_default: bool) -> str:

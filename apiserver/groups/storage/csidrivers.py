@@ -39,7 +39,7 @@ _DRIVER_FLAGS = {"attachRequired": "attachedRequired", "podInfoOnMount": "podInf
 
 def _driver(driver: Obj) -> Iterator[FieldError]:
     yield from combinators.at("name", csi_driver_name(driver["metadata"].get("name") or ""))
-    yield from checks.within("spec", _driver_spec(driver.get("spec") or {}))
+    yield from checks.prefix_errors("spec", _driver_spec(driver.get("spec") or {}))
 
 
 def _driver_spec(spec: Obj) -> Iterator[FieldError]:
@@ -52,7 +52,7 @@ def _driver_spec(spec: Obj) -> Iterator[FieldError]:
         path = f"tokenRequests[{index}]"
         if audiences[index] in audiences[:index]:
             yield field.duplicate(f"{path}.audience", audiences[index])
-        yield from checks.within(f"{path}.expirationSeconds", _expiration(request.get("expirationSeconds")))
+        yield from checks.prefix_errors(f"{path}.expirationSeconds", _expiration(request.get("expirationSeconds")))
     for mode in spec.get("volumeLifecycleModes") or ():
         yield from checks.one_of("volumeLifecycleModes", mode, _LIFECYCLES)
     period = spec.get("nodeAllocatableUpdatePeriodSeconds")
@@ -70,7 +70,7 @@ def _expiration(seconds: int | None) -> Iterator[FieldError]:
 
 def _driver_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    yield from checks.within("spec", _driver_spec(spec))
+    yield from checks.prefix_errors("spec", _driver_spec(spec))
     yield from checks.immutable("spec.attachedRequired", spec.get("attachRequired"), before.get("attachRequired"))
     modes, old_modes = spec.get("volumeLifecycleModes"), before.get("volumeLifecycleModes")
     yield from checks.immutable("spec.volumeLifecycleModes", modes, old_modes)

@@ -31,12 +31,12 @@ def _node(node: Obj) -> Iterator[FieldError]:
 def _node_driver(driver: Obj) -> Iterator[FieldError]:
     yield from combinators.at("name", csi_driver_name(driver.get("name") or ""))
     node_id, keys = driver.get("nodeID") or "", driver.get("topologyKeys") or []
-    yield from checks.needed("nodeID", node_id)
+    yield from checks.required("nodeID", node_id)
     if len(node_id) > LONGEST_NODE_ID:
         yield field.invalid("nodeID", node_id, f"must be {LONGEST_NODE_ID} characters or less")
     yield from checks.not_negative("allocatable.count", (driver.get("allocatable") or {}).get("count"))
     for index, key in enumerate(keys):
-        yield from checks.needed(f"topologyKeys[{index}]", key)
+        yield from checks.required(f"topologyKeys[{index}]", key)
         if key in keys[:index]:
             yield field.duplicate("topologyKeys", key)
         yield from checks.optional_name("topologyKeys", key, names.qualified_name)

@@ -18,7 +18,7 @@ from apiserver.groups.strategy import PINNED
 
 def _capacity(capacity: Obj) -> Iterator[FieldError]:
     name = capacity.get("storageClassName") or ""
-    yield from checks.wrong("storageClassName", name, names.dns1123_subdomain(name))
+    yield from checks.invalid_values("storageClassName", name, names.dns1123_subdomain(name))
     for limit in ("capacity", "maximumVolumeSize"):
         text = capacity.get(limit)
         if text is not None and amount(text) < 0:

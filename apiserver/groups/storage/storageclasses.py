@@ -35,13 +35,13 @@ def _class(storage_class: Obj) -> Iterator[FieldError]:
     policy = storage_class.get("reclaimPolicy")
     if policy:
         yield from checks.one_of("reclaimPolicy", policy, _RECLAIM_POLICIES)
-    yield from checks.needed_one_of("volumeBindingMode", storage_class.get("volumeBindingMode"), _BINDING_MODES)
+    yield from checks.required_one_of("volumeBindingMode", storage_class.get("volumeBindingMode"), _BINDING_MODES)
     yield from checks.each("allowedTopologies", storage_class.get("allowedTopologies"), _topology)
 
 
 def provisioner_errors(path: str, name: str) -> checks.FieldErrors:
     """Return the errors of the name of a provisioner or driver."""
-    return checks.wrong(path, name, names.qualified_name(name.lower())) if name else (field.required(path),)
+    return checks.invalid_values(path, name, names.qualified_name(name.lower())) if name else (field.required(path),)
 
 
 def parameter_errors(parameters: Mapping[str, str]) -> Iterator[FieldError]:
@@ -60,11 +60,11 @@ def _topology(term: Obj) -> Iterator[FieldError]:
     for index, requirement in enumerate(requirements):
         key, values = requirement.get("key", ""), requirement.get("values") or ()
         path = f"matchLabelExpressions[{index}]"
-        yield from checks.needed(f"{path}.values", values)
+        yield from checks.required(f"{path}.values", values)
         for value_index, value in enumerate(values):
             if value in values[:value_index]:
                 yield field.duplicate(f"{path}.values[{value_index}]", value)
-        yield from checks.wrong(f"{path}.key", key, names.qualified_name(key))
+        yield from checks.invalid_values(f"{path}.key", key, names.qualified_name(key))
         if key in seen:
             yield field.duplicate(f"{path}.key", key)
         seen.add(key)

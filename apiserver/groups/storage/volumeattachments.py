@@ -28,7 +28,7 @@ def _attachment(attachment: Obj) -> Iterator[FieldError]:
     elif name == "":
         yield field.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
     node = spec.get("nodeName") or ""
-    yield from checks.wrong("spec.nodeName", node, names.dns1123_subdomain(node))
+    yield from checks.invalid_values("spec.nodeName", node, names.dns1123_subdomain(node))
 
 
 def _attachment_update(new: Obj, old: Obj) -> Iterator[FieldError]:

@@ -18,7 +18,7 @@ def _attributes_class(attributes_class: Obj) -> Iterator[FieldError]:
     yield from provisioner_errors("driverName", attributes_class.get("driverName") or "")
     parameters = attributes_class.get("parameters") or {}
     yield from parameter_errors(parameters)
-    yield from checks.needed("parameters", parameters, "must contain at least one key/value pair")
+    yield from checks.required("parameters", parameters, "must contain at least one key/value pair")
 
 
 def _volume_attributes_class(obj: Obj) -> Cells:

@@ -13,7 +13,7 @@ MANAGER, SCHEDULER = "User system:kube-controller-manager", "User system:kube-sc
 ANYTHING = ("* : * : *", "* : URLS : *")
 
 
-class Level(NamedTuple):
+class PriorityLevel(NamedTuple):
     """A limited priority level; without queues it rejects excess requests."""
 
     shares: int
@@ -22,18 +22,18 @@ class Level(NamedTuple):
     hand: int = 6
 
 
-LEVELS: Mapping[str, Level] = {
-    "catch-all": Level(5, 0),
-    "system": Level(30, 33, 64),
-    "node-high": Level(40, 25, 64),
-    "leader-election": Level(10, 0, 16, 4),
-    "workload-high": Level(40, 50, 128),
-    "workload-low": Level(100, 90, 128),
-    "global-default": Level(20, 50, 128),
+LEVELS: Mapping[str, PriorityLevel] = {
+    "catch-all": PriorityLevel(5, 0),
+    "system": PriorityLevel(30, 33, 64),
+    "node-high": PriorityLevel(40, 25, 64),
+    "leader-election": PriorityLevel(10, 0, 16, 4),
+    "workload-high": PriorityLevel(40, 50, 128),
+    "workload-low": PriorityLevel(100, 90, 128),
+    "global-default": PriorityLevel(20, 50, 128),
 }
 
 
-class Schema(NamedTuple):
+class FlowSchemaRow(NamedTuple):
     """A flow schema: it assigns requests to a priority level; of several that match, the lowest precedence wins."""
 
     level: str
@@ -43,30 +43,32 @@ class Schema(NamedTuple):
     rules: tuple[str, ...] = ANYTHING
 
 
-SCHEMAS: Mapping[str, Schema] = {
-    "exempt": Schema("exempt", 1, "", ("Group system:masters",)),
-    "probes": Schema("exempt", 2, "", (UNAUTHENTICATED, AUTHENTICATED), ("get : URLS : /healthz /readyz /livez",)),
-    "system-leader-election": Schema(
+SCHEMAS: Mapping[str, FlowSchemaRow] = {
+    "exempt": FlowSchemaRow("exempt", 1, "", ("Group system:masters",)),
+    "probes": FlowSchemaRow(
+        "exempt", 2, "", (UNAUTHENTICATED, AUTHENTICATED), ("get : URLS : /healthz /readyz /livez",)
+    ),
+    "system-leader-election": FlowSchemaRow(
         "leader-election",
         100,
         "ByUser",
         (MANAGER, SCHEDULER, SYSTEM_ACCOUNTS),
         ("get create update : coordination.k8s.io : leases : namespaced",),
     ),
-    "system-node-high": Schema(
+    "system-node-high": FlowSchemaRow(
         "node-high",
         400,
         "ByUser",
         (NODES,),
         ("* : CORE : nodes nodes/status", "* : coordination.k8s.io : leases : namespaced"),
     ),
-    "system-nodes": Schema("system", 500, "ByUser", (NODES,)),
-    "kube-controller-manager": Schema("workload-high", 800, "ByNamespace", (MANAGER,)),
-    "kube-scheduler": Schema("workload-high", 800, "ByNamespace", (SCHEDULER,)),
-    "kube-system-service-accounts": Schema("workload-high", 900, "ByNamespace", (SYSTEM_ACCOUNTS,)),
-    "service-accounts": Schema("workload-low", 9000, "ByUser", ("Group system:serviceaccounts",)),
-    "global-default": Schema("global-default", 9900, "ByUser", (UNAUTHENTICATED, AUTHENTICATED)),
-    "catch-all": Schema("catch-all", 10000, "ByUser", (UNAUTHENTICATED, AUTHENTICATED)),
+    "system-nodes": FlowSchemaRow("system", 500, "ByUser", (NODES,)),
+    "kube-controller-manager": FlowSchemaRow("workload-high", 800, "ByNamespace", (MANAGER,)),
+    "kube-scheduler": FlowSchemaRow("workload-high", 800, "ByNamespace", (SCHEDULER,)),
+    "kube-system-service-accounts": FlowSchemaRow("workload-high", 900, "ByNamespace", (SYSTEM_ACCOUNTS,)),
+    "service-accounts": FlowSchemaRow("workload-low", 9000, "ByUser", ("Group system:serviceaccounts",)),
+    "global-default": FlowSchemaRow("global-default", 9900, "ByUser", (UNAUTHENTICATED, AUTHENTICATED)),
+    "catch-all": FlowSchemaRow("catch-all", 10000, "ByUser", (UNAUTHENTICATED, AUTHENTICATED)),
 }
 
 
@@ -80,14 +82,14 @@ def flow() -> Iterator[Obj]:
         yield _object("FlowSchema", name, _spec(schema))
 
 
-def _limited(level: Level) -> Obj:
+def _limited(level: PriorityLevel) -> Obj:
     queuing = {"queues": level.queues, "handSize": level.hand, "queueLengthLimit": 50}
     response = {"type": "Queue", "queuing": queuing} if level.queues else {"type": "Reject"}
     shares = {"nominalConcurrencyShares": level.shares, "lendablePercent": level.lendable}
     return {"type": "Limited", "limited": shares | {"limitResponse": response}}
 
 
-def _spec(schema: Schema) -> Obj:
+def _spec(schema: FlowSchemaRow) -> Obj:
     rule: Obj = {"subjects": [_subject(*subject.split()) for subject in schema.subjects]}
     for line in schema.rules:
         verbs, groups, resources, *scope = (part.split() for part in line.split(" : "))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.crds.termination import marked
+from apiserver.apiextensions.crds.termination import mark_for_deletion
 from apiserver.groups.strategy import Strategy
 from apiserver.registry.admission import Attributes
 from apiserver.registry.clock import rfc3339
@@ -254,7 +254,7 @@ async def _delete_definition(
     registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
 ) -> DeleteResult:
     """Mark a CustomResourceDefinition; remove it once its finalizer, and so its objects, are gone."""
-    definition = marked(obj, registry.timestamps.now())
+    definition = mark_for_deletion(obj, registry.timestamps.now())
     if definition is not None:
         kv = await _store_or_remove(registry, target, kv, definition, options)
     elif not obj["metadata"].get("finalizers"):

@@ -33,7 +33,7 @@ def _read(paths: ScalePaths, obj: Obj) -> Obj:
         ApiError: 500, a field of the object has a wrong type, or its spec has no replicas.
     """
     try:
-        if paths.spec_replicas.integer(obj) is None:
+        if paths.spec_replicas.read_int64(obj) is None:
             raise errors.internal(f'the spec replicas field "{paths.spec_replicas.path}" does not exist')
         return _scale_of(paths, obj)
     except NestedFieldError as error:
@@ -62,7 +62,7 @@ def _scaled(paths: ScalePaths, old: Obj, scale: Obj) -> Obj:
     if replicas == UNSET:
         raise errors.bad_request(f'the spec replicas field "{paths.spec_replicas.path}" cannot be empty')
     try:
-        new = paths.spec_replicas.put(old, replicas)
+        new = paths.spec_replicas.set_value(old, replicas)
     except NestedFieldError as error:
         raise _wrong_type(error) from error
     version = scale["metadata"].get("resourceVersion")
@@ -82,9 +82,9 @@ def _after(paths: ScalePaths, obj: Obj) -> Obj:
 
 
 def _scale_of(paths: ScalePaths, obj: Obj, *, absent: int = 0) -> Obj:
-    desired = paths.spec_replicas.integer(obj)
-    current = paths.status_replicas.integer(obj) or 0
-    selector = paths.label_selector.text(obj) if paths.label_selector else None
+    desired = paths.spec_replicas.read_int64(obj)
+    current = paths.status_replicas.read_int64(obj) or 0
+    selector = paths.label_selector.read_string(obj) if paths.label_selector else None
     return new_scale(
         obj["metadata"],
         desired=absent if desired is None else _int32(desired),

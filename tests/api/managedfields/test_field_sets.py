@@ -115,7 +115,7 @@ POD: Obj = {
 
 
 def test_the_fields_of_a_pod_are_what_upstream_says(schema):
-    assert schema.root("io.k8s.api.core.v1.Pod").created(POD) == {
+    assert schema.root("io.k8s.api.core.v1.Pod").created_field_set(POD) == {
         "f:metadata": {
             "f:finalizers": {".": {}, 'v:"f.io/a"': {}},
             "f:generateName": {},
@@ -158,7 +158,7 @@ def test_parts_that_the_go_type_always_has_are_not_owned_themselves(schema):
         },
         "status": {},
     }
-    assert schema.root("io.k8s.api.apps.v1.Deployment").created(deployment) == {
+    assert schema.root("io.k8s.api.apps.v1.Deployment").created_field_set(deployment) == {
         "f:spec": {
             "f:selector": {},
             "f:strategy": {"f:rollingUpdate": {".": {}, "f:maxSurge": {}}, "f:type": {}},
@@ -171,17 +171,17 @@ def test_parts_that_the_go_type_always_has_are_not_owned_themselves(schema):
 
 
 def test_a_value_that_is_zero_in_the_empty_object_is_nobodys(schema):
-    assert schema.root("io.k8s.api.scheduling.v1.PriorityClass").created({"value": 0, "globalDefault": False}) == {
-        "f:globalDefault": {}
-    }
-    assert schema.root("io.k8s.api.scheduling.v1.PriorityClass").created({"value": 5}) == {"f:value": {}}
+    assert schema.root("io.k8s.api.scheduling.v1.PriorityClass").created_field_set(
+        {"value": 0, "globalDefault": False}
+    ) == {"f:globalDefault": {}}
+    assert schema.root("io.k8s.api.scheduling.v1.PriorityClass").created_field_set({"value": 5}) == {"f:value": {}}
 
 
 def test_sets_of_created_objects_are_in_order_whatever_the_order_of_keys(schema):
     root = schema.root("io.k8s.api.core.v1.Pod")
     backwards = {key: POD[key] for key in reversed(POD)} | {"spec": dict(reversed(POD["spec"].items()))}
-    fields = root.created(backwards)
-    assert orjson.dumps(fields) == sorted_throughout(fields) == orjson.dumps(root.created(POD))
+    fields = root.created_field_set(backwards)
+    assert orjson.dumps(fields) == sorted_throughout(fields) == orjson.dumps(root.created_field_set(POD))
 
 
 CONDITIONS = st.lists(
@@ -289,5 +289,5 @@ def test_fields_without_a_schema_are_deduced(old, new, differs):
 
 
 def test_the_shared_empty_set_stays_empty(schema):
-    schema.root("io.k8s.api.core.v1.Pod").created(POD)
+    schema.root("io.k8s.api.core.v1.Pod").created_field_set(POD)
     assert MEMBER == {}

@@ -6,11 +6,11 @@ import pytest
 
 from apiserver.api.managedfields.builtin_schema import FieldSchema
 from apiserver.api.managedfields.managed_fields import (
-    Owner,
-    created,
+    ManagerIdentifier,
+    entries_after_create,
+    entries_after_update,
     field_manager_errors,
     manager_name,
-    updated,
 )
 from apiserver.api.schema import load_definitions
 from apiserver.api.schema.go_types import load_go_types
@@ -50,15 +50,21 @@ class Story:
         self.second = 0
         self.obj = fields
         self.obj["metadata"] = self.obj.get("metadata", {}) | {
-            "managedFields": created(fields, kind, owner=Owner("first", "Update", "v1"), time=at(0))
+            "managedFields": entries_after_create(
+                fields, kind, owner=ManagerIdentifier("first", "Update", "v1"), time=at(0)
+            )
         }
 
     def write(self, manager, sent=None, subresource="", **fields):
         self.second += 1
         meta = fields.pop("metadata", {}) | {"managedFields": self.entries if sent is None else sent}
         new = fields | {"metadata": meta}
-        entries = updated(
-            self.obj, new, self.kind, owner=Owner(manager, "Update", "v1", subresource), time=at(self.second)
+        entries = entries_after_update(
+            self.obj,
+            new,
+            self.kind,
+            owner=ManagerIdentifier(manager, "Update", "v1", subresource),
+            time=at(self.second),
         )
         self.obj = new | {"metadata": meta | {"managedFields": entries}}
         return entries
@@ -121,22 +127,22 @@ def test_a_subresource_has_entries_of_its_own_and_ignores_what_clients_send(sche
 def test_fields_that_a_write_cannot_set_are_not_owned(schema):
     kind = schema.root("io.k8s.api.core.v1.Pod")
     pod = {"spec": {"nodeName": "n"}, "status": {"phase": "Running"}}
-    owner = Owner("m", "Update", "v1")
-    entries = created({"spec": pod["spec"]}, kind, owner=owner, time=at(0))
+    owner = ManagerIdentifier("m", "Update", "v1")
+    entries = entries_after_create({"spec": pod["spec"]}, kind, owner=owner, time=at(0))
     assert entries == [entry("m", {"f:spec": {"f:nodeName": {}}})]
     stored = pod | {"metadata": {"managedFields": entries}}
     new = {"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}, "metadata": {"managedFields": entries}}
-    assert updated(stored, new, kind, owner=owner, time=at(5), ignored={"f:status": {}}) == entries
+    assert entries_after_update(stored, new, kind, owner=owner, time=at(5), ignored={"f:status": {}}) == entries
 
 
 def test_fields_that_are_known_already_are_owned_like_those_that_are_found(schema):
     kind = schema.root("io.k8s.api.core.v1.Pod")
     pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "n"}}
-    owner = Owner("m", "Update", "v1")
-    whole = created(pod, kind, owner=owner, time=at(0))
+    owner = ManagerIdentifier("m", "Update", "v1")
+    whole = entries_after_create(pod, kind, owner=owner, time=at(0))
     rest = {"metadata": pod["metadata"]}
     known = {"f:spec": whole[0]["fieldsV1"]["f:spec"]}
-    assert created(rest, kind, owner=owner, time=at(0), known=known) == whole
+    assert entries_after_create(rest, kind, owner=owner, time=at(0), known=known) == whole
 
 
 @pytest.mark.parametrize("reset", [[], [{}]])
@@ -171,13 +177,18 @@ def test_well_formed_entries_of_a_client_replace_the_stored_ones(config_map):
 
 def test_forged_entries_of_a_new_object_own_nothing_that_it_has(config_map):
     obj = {"data": {"k": "v"}, "metadata": {"managedFields": [entry("forged", {"f:data": {"f:k": {}}})]}}
-    assert created(obj, config_map, owner=Owner("m", "Update", "v1"), time=at(0)) == [
+    assert entries_after_create(obj, config_map, owner=ManagerIdentifier("m", "Update", "v1"), time=at(0)) == [
         entry("m", {"f:data": {".": {}, "f:k": {}}})
     ]
 
 
 def test_an_object_without_fields_of_its_own_has_no_entry(config_map):
-    assert created({"metadata": {"name": "a"}}, config_map, owner=Owner("m", "Update", "v1"), time=at(0)) == []
+    assert (
+        entries_after_create(
+            {"metadata": {"name": "a"}}, config_map, owner=ManagerIdentifier("m", "Update", "v1"), time=at(0)
+        )
+        == []
+    )
 
 
 def test_entries_of_apply_stand_first_then_the_oldest(config_map):

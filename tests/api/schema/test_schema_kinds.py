@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from apiserver.api.schema import DecodeError, Schema, available_versions, load_definitions
 from apiserver.api.schema.go_types import load_go_types
-from apiserver.api.schema.strict import explain
-from apiserver.api.schema.type_decoders import Shapes
+from apiserver.api.schema.strict import decode_errors
+from apiserver.api.schema.type_decoders import TypeDecoders
 
 VERSIONS = ["1.25", "1.30", available_versions()[-1]]
 
@@ -34,7 +34,7 @@ def test_an_unknown_release_is_refused_with_those_there_are(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_definition_compiles(version):
     definitions = load_definitions(version)
-    shapes = Shapes(definitions, load_go_types())
+    shapes = TypeDecoders(definitions, load_go_types())
     assert all(shapes[name].decode for name in definitions)
 
 
@@ -166,4 +166,4 @@ def test_decoding_twice_is_decoding_once(data):
     once = schema.decode(kind.definition, obj, body=orjson.dumps(obj))
     assert not once.errors
     assert schema.decode(kind.definition, once.obj).obj == once.obj
-    assert explain(schema._shapes[kind.definition], orjson.dumps(once.obj)) == []
+    assert decode_errors(schema._shapes[kind.definition], orjson.dumps(once.obj)) == []

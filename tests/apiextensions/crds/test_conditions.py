@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.crds.approval import ANNOTATION, conform
+from apiserver.apiextensions.crds.approval import ANNOTATION, update_approval_condition
 from apiserver.apiextensions.crds.ca_bundles import ca_bundle_problem
 from apiserver.apiextensions.crds.conditions import find_condition, without_condition
 
@@ -44,7 +44,7 @@ def definition(group: str, annotation: str = "") -> Obj:
     ],
 )
 def test_a_definition_of_a_protected_group_tells_of_its_approval(annotation, status, reason, message):
-    told = conform(definition("sigs.k8s.io", annotation), NOW)
+    told = update_approval_condition(definition("sigs.k8s.io", annotation), NOW)
     assert told is not None
     assert find_condition(told, "KubernetesAPIApprovalPolicyConformant") == {
         "type": "KubernetesAPIApprovalPolicyConformant",
@@ -53,7 +53,7 @@ def test_a_definition_of_a_protected_group_tells_of_its_approval(annotation, sta
         "reason": reason,
         "message": message,
     }
-    assert conform(told, NOW) is None
+    assert update_approval_condition(told, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_a_definition_of_a_protected_group_tells_of_its_approval(annotation, sta
     [("k8s.io", True), ("kubernetes.io", True), ("a.kubernetes.io", True), ("ak8s.io", False), ("example.com", False)],
 )
 def test_only_groups_of_the_project_are_protected(group, protected):
-    assert (conform(definition(group), NOW) is not None) == protected
+    assert (update_approval_condition(definition(group), NOW) is not None) == protected
 
 
 def test_a_condition_can_be_taken_away():
-    told = conform(definition("k8s.io"), NOW)
+    told = update_approval_condition(definition("k8s.io"), NOW)
     assert told is not None
     assert without_condition(told, "KubernetesAPIApprovalPolicyConformant")["status"] == {"conditions": []}
 

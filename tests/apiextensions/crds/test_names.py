@@ -7,7 +7,7 @@ import pytest
 
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.crds.conditions import find_condition
-from apiserver.apiextensions.crds.names import accept_names, establish, rivals
+from apiserver.apiextensions.crds.names import accept_names, definitions_lacking_names, establish
 
 NOW = "2026-01-31T23:59:59Z"
 WANTED = ("alfa", "delta-singular", "echo-kind", "foxtrot-listkind", "golf-shortname-1", "hotel-shortname-2")
@@ -201,11 +201,11 @@ def test_a_definition_whose_webhook_cannot_be_known_is_not_established():
 
 def test_who_frees_names_has_its_group_looked_at_again():
     there = [definition(name) for name in ("alfa.bravo.com", "india.bravo.com", "alfa.charlie.com")]
-    assert rivals("alfa.bravo.com", there) == ["india.bravo.com"]
-    assert rivals("gone.bravo.com", there) == ["alfa.bravo.com", "india.bravo.com"]
+    assert definitions_lacking_names("alfa.bravo.com", there) == ["india.bravo.com"]
+    assert definitions_lacking_names("gone.bravo.com", there) == ["alfa.bravo.com", "india.bravo.com"]
 
 
 def test_who_has_all_the_names_it_wants_needs_no_second_look():
     there = [definition("alfa.bravo.com", has=("alfa",)), definition("india.bravo.com")]
     there[0]["spec"]["names"] = dict(there[0]["status"]["acceptedNames"])
-    assert rivals("gone.bravo.com", there) == ["india.bravo.com"]
+    assert definitions_lacking_names("gone.bravo.com", there) == ["india.bravo.com"]

@@ -4,7 +4,7 @@ from typing import Any
 
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.crds.conditions import find_condition
-from apiserver.apiextensions.crds.structural_schemas import judge_structure
+from apiserver.apiextensions.crds.structural_schemas import update_structural_condition
 
 NOW = "2026-01-01T00:00:00Z"
 LOOSE = {"type": "object", "properties": {"a": {}}}
@@ -18,16 +18,16 @@ def definition(*schemas: Obj, conditions: Any = (), **spec: Any) -> Obj:
 
 
 def told(given: Obj) -> tuple[str, ...]:
-    judged = judge_structure(given, NOW)
+    judged = update_structural_condition(given, NOW)
     assert judged is not None
-    assert judge_structure(judged, NOW) is None
+    assert update_structural_condition(judged, NOW) is None
     condition = find_condition(judged, "NonStructuralSchema")
     assert condition is not None
     return condition["status"], condition["reason"], condition["message"]
 
 
 def test_nothing_is_told_of_structural_schemas():
-    assert judge_structure(definition({"type": "object"}), NOW) is None
+    assert update_structural_condition(definition({"type": "object"}), NOW) is None
 
 
 def test_what_is_not_structural_is_told():
@@ -47,8 +47,8 @@ def test_a_schema_that_cannot_be_looked_at_is_not_known_to_be_structural():
 
 
 def test_the_condition_goes_with_what_it_tells_of():
-    judged = judge_structure(definition(LOOSE), NOW)
+    judged = update_structural_condition(definition(LOOSE), NOW)
     assert judged is not None
-    mended = judge_structure(judged | {"spec": definition({"type": "object"})["spec"]}, NOW)
+    mended = update_structural_condition(judged | {"spec": definition({"type": "object"})["spec"]}, NOW)
     assert mended is not None
     assert mended["status"]["conditions"] == []

@@ -29,28 +29,28 @@ def told(given: Obj) -> tuple[str, str, str, str]:
 def test_the_first_deletion_marks_a_definition():
     given = definition(ESTABLISHED, finalizers=["a/b"])
     unspoilt = copy.deepcopy(given)
-    marked = termination.marked(given, NOW)
+    marked = termination.mark_for_deletion(given, NOW)
     assert marked is not None
     assert given == unspoilt
     assert marked["metadata"]["deletionTimestamp"] == NOW
     assert marked["metadata"]["finalizers"] == ["a/b", "customresourcecleanup.apiextensions.k8s.io"]
     words = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
     assert told(marked) == ("True", "InstanceDeletionPending", words, NOW)
-    assert termination.waits(marked)
-    assert termination.terminates(marked)
-    assert termination.marked(marked, LATER) is None
+    assert termination.awaits_finalizer(marked)
+    assert termination.is_terminating(marked)
+    assert termination.mark_for_deletion(marked, LATER) is None
 
 
 def test_a_definition_is_let_go_when_it_is_empty():
-    marked = termination.marked(definition(ESTABLISHED, finalizers=["a/b"]), NOW)
+    marked = termination.mark_for_deletion(definition(ESTABLISHED, finalizers=["a/b"]), NOW)
     assert marked is not None
-    begun = termination.begun(marked, LATER)
+    begun = termination.with_deletion_in_progress(marked, LATER)
     assert told(begun) == ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress", NOW)
-    assert termination.is_emptied(begun)
-    gone = termination.released(begun, LATER)
+    assert termination.must_delete_instances(begun)
+    gone = termination.without_finalizer(begun, LATER)
     assert told(gone) == ("False", "InstanceDeletionCompleted", "removed all instances", LATER)
     assert gone["metadata"]["finalizers"] == ["a/b"]
-    assert not termination.waits(gone)
+    assert not termination.awaits_finalizer(gone)
 
 
 @pytest.mark.parametrize(
@@ -65,24 +65,24 @@ def test_a_definition_is_let_go_when_it_is_empty():
     ],
 )
 def test_what_no_custom_resource_can_be_of_is_not_emptied(given, reason, message):
-    assert not termination.is_emptied(given)
-    assert told(termination.released(given, NOW)) == ("False", reason, message, NOW)
+    assert not termination.must_delete_instances(given)
+    assert told(termination.without_finalizer(given, NOW)) == ("False", reason, message, NOW)
 
 
 def test_what_fails_is_told_and_keeps_the_definition():
-    marked = termination.marked(definition(ESTABLISHED), NOW)
+    marked = termination.mark_for_deletion(definition(ESTABLISHED), NOW)
     assert marked is not None
     for failed, reason, message in (
         (
-            termination.undeleted(marked, ["a", "b", "a"], LATER),
+            termination.with_deletion_failed(marked, ["a", "b", "a"], LATER),
             "InstanceDeletionFailed",
             "could not issue all deletes: [a, b]",
         ),
         (
-            termination.unconfirmed(marked, LATER),
+            termination.with_deletion_unconfirmed(marked, LATER),
             "InstanceDeletionCheck",
             "could not confirm zero CustomResources remaining: context deadline exceeded",
         ),
     ):
         assert told(failed) == ("True", reason, message, NOW)
-        assert termination.waits(failed)
+        assert termination.awaits_finalizer(failed)

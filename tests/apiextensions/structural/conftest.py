@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from apiserver.api.schema import Schema, available_versions, load_definitions
-from apiserver.apiextensions.structural import Structural
+from apiserver.apiextensions.structural import StructuralSchema
 
 Obj = dict[str, Any]
 
@@ -16,10 +16,10 @@ def types() -> Schema:
 
 
 @pytest.fixture(scope="session")
-def of_properties(types) -> Callable[..., Structural]:
+def of_properties(types) -> Callable[..., StructuralSchema]:
     """Makes the schema of objects with some properties; other words stand beside them."""
 
-    def made(properties: Obj | None = None, /, **words: Any) -> Structural:
-        return Structural({"type": "object", "properties": properties or {}} | words, types)
+    def made(properties: Obj | None = None, /, **words: Any) -> StructuralSchema:
+        return StructuralSchema({"type": "object", "properties": properties or {}} | words, types)
 
     return made

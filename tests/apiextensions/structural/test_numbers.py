@@ -1,7 +1,7 @@
 import pytest
 
 from apiserver.api.schema import Schema
-from apiserver.apiextensions.structural import Structural
+from apiserver.apiextensions.structural import StructuralSchema
 from apiserver.apiextensions.structural.numbers import is_whole
 
 WHOLE, NUMBER = {"type": "integer"}, {"type": "number"}
@@ -132,7 +132,7 @@ def test_numbers_beyond_limits_are_told(of_properties, schema, value, errors):
 
 
 def test_releases_before_1_36_look_at_no_range(types):
-    schema = Structural(
+    schema = StructuralSchema(
         {"type": "object", "properties": {"f": WHOLE | {"format": "int32"}}}, Schema(types.definitions, "1.35")
     )
     assert told(schema, 2**31) == []

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.api.schema.keywords import at_key, default_of, items, properties, takes_null
-from apiserver.apiextensions.structural import Structural, in_version_2, published, structural_errors
+from apiserver.apiextensions.structural import StructuralSchema, in_version_2, published, structural_errors
 from apiserver.apiextensions.structural.checks import check_of
 from apiserver.apiextensions.structural.defaulting import defaulter
-from apiserver.apiextensions.structural.full_validation import explain
+from apiserver.apiextensions.structural.full_validation import validate_fully
 from apiserver.apiextensions.structural.list_types import list_errors, unique_check
 from apiserver.apiextensions.structural.pruning import clean_check, drop_nulls, prune
 
@@ -130,7 +130,7 @@ def test_the_schemas_of_these_tests_are_structural(schema):
 @LOOKING
 @given(SCHEMAS, JSON)
 def test_a_check_accepts_what_nothing_is_wrong_with(schema, value):
-    assert check_of(schema, MINOR)(value) == (not explain(schema, value, minor=MINOR))
+    assert check_of(schema, MINOR)(value) == (not validate_fully(schema, value, minor=MINOR))
 
 
 @LOOKING
@@ -218,7 +218,7 @@ def test_lists_without_doubles_are_known_at_a_glance(schema, obj):
 @LOOKING
 @given(ROOTS, OBJECTS)
 def test_what_an_object_was_made_into_stays(types, schema, obj):
-    made = Structural(without_loose_defaults(schema), types)
+    made = StructuralSchema(without_loose_defaults(schema), types)
     made.coerce(obj)
     made.default(obj)
     before, wrong = copy.deepcopy(obj), made.validate(obj)
@@ -231,7 +231,7 @@ def test_what_an_object_was_made_into_stays(types, schema, obj):
 @LOOKING
 @given(ROOTS, OBJECTS, OBJECTS)
 def test_an_update_tells_no_more_than_a_new_object(types, schema, obj, old):
-    made = Structural(schema, types)
+    made = StructuralSchema(schema, types)
     new = {str(error) for error in made.validate(obj)}
     assert {str(error) for error in made.validate(obj, old)} <= new
     made.prune(obj)

@@ -1,7 +1,7 @@
 import pytest
 
 from apiserver.api.schema import Schema
-from apiserver.apiextensions.structural import Structural
+from apiserver.apiextensions.structural import StructuralSchema
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 INT_OR_STRING = {"x-kubernetes-int-or-string": True}
@@ -217,5 +217,5 @@ def test_a_status_of_which_nothing_is_said_is_good(of_properties):
 def test_a_format_is_nothing_to_a_release_that_does_not_know_it(types):
     older = Schema(types.definitions, "1.33")
     schema = {"type": "object", "properties": {"f": TEXT | {"format": "k8s-short-name"}}}
-    assert told(Structural(schema, older), {"f": "A-"}) == []
-    assert told(Structural(schema, types), {"f": "A-"}) != []
+    assert told(StructuralSchema(schema, older), {"f": "A-"}) == []
+    assert told(StructuralSchema(schema, types), {"f": "A-"}) != []

@@ -19,8 +19,8 @@ from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.reconcile.kinds import CLAIM, CONFIG_MAP, NODE, POD, SERVICE
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.clock import Clock
-from mockube.certificates import Certificates, ensure, server_names
-from mockube.control_plane import Running, control_plane
+from mockube.certificates import Certificates, ensure_certificates, server_names
+from mockube.control_plane import RunningControlPlane, control_plane
 from mockube.threads import in_thread
 
 NOW = 1_800_000_000.0
@@ -105,7 +105,9 @@ class Stage:
         statuses = [
             {"name": each["name"], "containerID": f"c://{each['name']}-1", "state": ran} for each in spec["containers"]
         ]
-        status = {"phase": "Running", "podIP": "10.244.0.5", "containerStatuses": statuses} | more.pop("status", {})
+        status = {"phase": "RunningControlPlane", "podIP": "10.244.0.5", "containerStatuses": statuses} | more.pop(
+            "status", {}
+        )
         return self.put(POD, {"metadata": {"name": name, "namespace": "shop"} | more, "spec": spec, "status": status})
 
     async def perform(self, request: Any) -> Any:
@@ -131,7 +133,7 @@ class Stage:
 
 @pytest.fixture(scope="session")
 def pki(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return ensure(tmp_path_factory.mktemp("pki"), NAMES, now=time.time())
+    return ensure_certificates(tmp_path_factory.mktemp("pki"), NAMES, now=time.time())
 
 
 @pytest.fixture
@@ -208,7 +210,7 @@ POD_SPEC = {"nodeName": "node-1", "containers": CONTAINERS}
 
 
 @asynccontextmanager
-async def cluster(directory: Path) -> AsyncIterator[Running]:
+async def cluster(directory: Path) -> AsyncIterator[RunningControlPlane]:
     """A server, a node, two pods on it, and who answers for its kubelet."""
     world = Caches()
     for kind in (CLAIM, CONFIG_MAP, NODE, POD, SERVICE):
@@ -241,7 +243,7 @@ async def _pod(client: aiohttp.ClientSession, name: str, state: Any) -> Any:
         | ({"containerID": f"containerd://{name}-{each['name']}"} if "running" in state else {})
         for each in CONTAINERS
     ]
-    status = {"phase": "Running", "podIP": "10.244.0.5", "containerStatuses": statuses}
+    status = {"phase": "RunningControlPlane", "podIP": "10.244.0.5", "containerStatuses": statuses}
     return await _ask(client, "PATCH", f"{pods}/{name}/status", {"status": status})
 
 
@@ -257,6 +259,6 @@ async def _ask(client: aiohttp.ClientSession, method: str, path: str, body: Any)
 
 
 @pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningControlPlane]:
     with in_thread(cluster(tmp_path_factory.mktemp("cluster"))) as running:
         yield running

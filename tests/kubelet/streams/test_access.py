@@ -8,8 +8,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-from mockube.ca import Pair, _key_text, _signed, _subject
-from mockube.certificates import ensure
+from mockube.ca import KeyPair, _key_text, _signed, _subject
+from mockube.certificates import ensure_certificates
 
 LOG = "/containerLogs/shop/web/web"
 
@@ -21,7 +21,7 @@ def jane(pki, tmp_path) -> tuple[Path, Path]:
     certificate = x509.load_pem_x509_certificate((directory / "ca.crt").read_bytes())
     key = load_pem_private_key((directory / "ca.key").read_bytes(), None)
     assert isinstance(key, EllipticCurvePrivateKey)
-    authority = Pair(certificate, key)
+    authority = KeyPair(certificate, key)
     signed = _signed(authority, _subject("jane", "developers"), datetime.now(UTC))
     (tmp_path / "jane.crt").write_bytes(signed.certificate.public_bytes(Encoding.PEM))
     (tmp_path / "jane.key").write_bytes(_key_text(signed.key))
@@ -42,7 +42,7 @@ async def test_who_is_not_of_the_group_may_do_nothing(stage, client_as, jane):
 
 
 async def test_a_certificate_of_another_authority_is_none(client_as, tmp_path):
-    other = ensure(tmp_path / "other", ("localhost",), now=datetime.now(UTC).timestamp())
+    other = ensure_certificates(tmp_path / "other", ("localhost",), now=datetime.now(UTC).timestamp())
     async with client_as(other.kubelet_client, other.kubelet_client_key) as client:
         with pytest.raises((aiohttp.ClientError, ssl.SSLError)):
             await client.get(LOG)

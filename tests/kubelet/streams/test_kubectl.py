@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from patience import SECONDS
 
-from mockube.control_plane import Running
+from mockube.control_plane import RunningControlPlane
 
 pytestmark = pytest.mark.kubectl
 
@@ -26,7 +26,7 @@ RUNC = "OCI runtime exec failed: exec failed: unable to start container process"
 
 
 @pytest.fixture(scope="module")
-def kubectl(each_binary: str, running: Running, kubectl_at: Callable[..., Any]) -> Any:
+def kubectl(each_binary: str, running: RunningControlPlane, kubectl_at: Callable[..., Any]) -> Any:
     return kubectl_at(running.kubeconfig, binary=each_binary)
 
 

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from apiserver.app import serving
 from apiserver.config import Config
-from apiserver.endpoints.kubelet_proxy import KubeletAccess
+from apiserver.endpoints.kubelet_proxy import KubeletClientConfig
 
 POD = {"metadata": {"name": "p"}, "spec": {"nodeName": "node", "containers": [{"name": "c", "image": "i"}]}}
 LOG = "/api/v1/namespaces/n/pods/p/log"
@@ -56,7 +56,7 @@ async def kubelet(pki) -> AsyncIterator[Kubelet]:
 @pytest.fixture
 def config(pki, tmp_path) -> Config:
     (tmp_path / "tokens.csv").write_text(f'{TOKEN},admin,1,"system:masters"\n')
-    access = KubeletAccess(pki.kubelet_client, pki.kubelet_client_key, pki.authority, timeout=2.0)
+    access = KubeletClientConfig(pki.kubelet_client, pki.kubelet_client_key, pki.authority, timeout=2.0)
     return Config(secure_port=0, token_auth_file=tmp_path / "tokens.csv", kubelets=access)
 
 
@@ -333,9 +333,9 @@ async def test_a_port_that_is_closed_is_told_as_go_does(client, unused_tcp_port)
 
 
 async def test_a_certificate_that_is_no_kubelets_is_refused(config, kubelet, pki, tmp_path):
-    from mockube.certificates import ensure  # noqa: PLC0415 - only here is there another authority
+    from mockube.certificates import ensure_certificates  # noqa: PLC0415 - only here is there another authority
 
-    other = ensure(tmp_path / "other", ("localhost",), now=pki.directory.stat().st_mtime)
+    other = ensure_certificates(tmp_path / "other", ("localhost",), now=pki.directory.stat().st_mtime)
     kubelet.answer = says("line\n")
     strict = replace(config, kubelets=replace(config.kubelets, authority=other.authority))
     headers = {"Authorization": f"Bearer {TOKEN}"}

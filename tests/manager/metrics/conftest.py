@@ -109,7 +109,7 @@ def named(text: str) -> dict[str, Any]:
 @asynccontextmanager
 async def living(directory: Path, wait_for: Wait, *flags: str) -> AsyncIterator[Live]:
     async with control_plane(check(Config(secure_port=0, empties_namespaces=False)), directory) as running:
-        given = arguments(running, ManagerOptions(nodes=3, metrics_port=0, more=flags))
+        given = arguments(running, ManagerOptions(nodes=3, metrics_port=0, extra_flags=flags))
         config, _ = from_arguments(given)
         assert config.kubeconfig is not None
         async with managing(config, load(config.kubeconfig)) as manager:

@@ -360,7 +360,7 @@ def _that_serve(states: tuple[Definition, Definition], version: str) -> list[Def
 
 
 def test_edits_of_a_definition_beside_writers_and_readers_behave_as_the_model(opened, caplog, monkeypatch):
-    monkeypatch.setattr(crd_finalizer, "FIRST_LOOK", 0.002)
+    monkeypatch.setattr(crd_finalizer, "FIRST_CHECK", 0.002)
     run_state_machine_as_test(
         cast("type[Edits]", lambda: Edits(opened, caplog)),  # whatever makes a machine will do
         settings=settings(

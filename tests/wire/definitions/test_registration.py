@@ -6,7 +6,7 @@ import pytest
 from patience import SECONDS
 
 from apiserver.apiextensions.crds import termination
-from apiserver.apiextensions.crds.structural_schemas import verdict_on
+from apiserver.apiextensions.crds.structural_schemas import structural_condition
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
@@ -107,7 +107,7 @@ async def test_the_schemas_of_a_definition_are_walked_once_however_many_there_ar
 
     def counted(given):
         walked.append(given["metadata"]["name"])
-        return verdict_on(given)
+        return structural_condition(given)
 
     monkeypatch.setattr("apiserver.controllers.crd.verdict_on", counted)
     names = [f"w{number}s.example.com" for number in range(30)]
@@ -180,8 +180,8 @@ async def test_who_writes_a_definition_is_warned_of_what_will_not_work(api, defi
 
 
 async def test_a_definition_that_comes_anew_is_not_emptied_for_the_one_before_it(api, customs, definition, monkeypatch):
-    monkeypatch.setattr(termination, "LOOK_AGAIN", 0.05)
-    monkeypatch.setattr(termination, "LONGEST_WAIT", 0.1)
+    monkeypatch.setattr(termination, "CHECK_INTERVAL", 0.05)
+    monkeypatch.setattr(termination, "CHECK_TIMEOUT", 0.1)
     await customs.define()
     await api.post(HERE, A_WIDGET | {"metadata": {"name": "a", "finalizers": ["example.com/held"]}})
     path = f"{CRDS}/widgets.example.com"

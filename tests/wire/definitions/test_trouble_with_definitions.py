@@ -19,8 +19,8 @@ A_WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(retries, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(retries, "BASE_DELAY", 0.01)
+    monkeypatch.setattr(retries, "MAX_DELAY", 0.05)
 
 
 @pytest.fixture
@@ -167,11 +167,11 @@ async def test_who_stops_the_emptying_of_definitions_waits_for_its_end(api, cust
     monkeypatch.setattr(crd_finalizer, "delete_all", slow)
     registry = api.running.registry
     mine = crd_finalizer.CRDFinalizer(registry, registry.table.find(crd.GROUP, crd.VERSION, crd.PLURAL))
-    monkeypatch.setattr(crd_finalizer.CRDFinalizer, "begin", lambda *_: None)  # the server's own stays away
+    monkeypatch.setattr(crd_finalizer.CRDFinalizer, "start", lambda *_: None)  # the server's own stays away
     await api.delete(PLACE)
     monkeypatch.undo()
     monkeypatch.setattr(crd_finalizer, "delete_all", slow)
-    mine.begin(made)
+    mine.start(made)
     await begun.wait()
     await mine.stop()
     assert ended == ["cleared up"]

@@ -32,13 +32,13 @@ _BOTH_TARGETS = "may not set both a target raw value and a target utilization"
 
 def create(scaler: Obj) -> Errors:
     """Return the errors of a new autoscaler."""
-    return checks.within("spec", _spec(scaler.get("spec") or {}, min_replicas=1))
+    return checks.prefix_errors("spec", _spec(scaler.get("spec") or {}, min_replicas=1))
 
 
 def update(new: Obj, old: Obj) -> Errors:
     """Return the errors of an update; minReplicas may stay 0 if it was 0."""
     min_replicas = 0 if (old.get("spec") or {}).get("minReplicas") == 0 else 1
-    return checks.within("spec", _spec(new.get("spec") or {}, min_replicas=min_replicas))
+    return checks.prefix_errors("spec", _spec(new.get("spec") or {}, min_replicas=min_replicas))
 
 
 def status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
@@ -55,7 +55,7 @@ def _spec(spec: Obj, *, min_replicas: int) -> Iterator[FieldError]:
         yield field.invalid("maxReplicas", high, "must be greater than 0")
     if low is not None and high < low:
         yield field.invalid("maxReplicas", high, "must be greater than or equal to `minReplicas`")
-    yield from checks.within("scaleTargetRef", _reference(spec.get("scaleTargetRef") or {}))
+    yield from checks.prefix_errors("scaleTargetRef", _reference(spec.get("scaleTargetRef") or {}))
     metrics = spec.get("metrics") or ()
     yield from checks.each("metrics", metrics, _metric)
     if low == 0 and not any(metric.get("type") in {"Object", "External"} for metric in metrics):
@@ -67,12 +67,12 @@ def _spec(spec: Obj, *, min_replicas: int) -> Iterator[FieldError]:
     for direction in ("scaleUp", "scaleDown"):
         rules = (spec.get("behavior") or {}).get(direction)
         if rules is not None:
-            yield from checks.within(f"behavior.{direction}", _scaling(rules))
+            yield from checks.prefix_errors(f"behavior.{direction}", _scaling(rules))
 
 
 def _reference(reference: Obj) -> Iterator[FieldError]:
-    yield from checks.needed_name("kind", reference.get("kind"), names.path_segment)
-    yield from checks.needed_name("name", reference.get("name"), names.path_segment)
+    yield from checks.required_name("kind", reference.get("kind"), names.path_segment)
+    yield from checks.required_name("name", reference.get("name"), names.path_segment)
 
 
 def _scaling(rules: Obj) -> Iterator[FieldError]:
@@ -83,7 +83,7 @@ def _scaling(rules: Obj) -> Iterator[FieldError]:
         detail = f"must be less than or equal to {_LONGEST_WINDOW}"
         yield field.invalid("stabilizationWindowSeconds", window, detail)
     yield from checks.optional_one_of("selectPolicy", rules.get("selectPolicy"), _SELECT_POLICIES)
-    yield from checks.needed("policies", policies, "must specify at least one Policy")
+    yield from checks.required("policies", policies, "must specify at least one Policy")
     yield from checks.each("policies", policies, _policy)
     if tolerance is not None and quantity.of(tolerance).nanos < 0:
         yield field.invalid("tolerance", tolerance, checks.NEGATIVE)
@@ -102,12 +102,12 @@ def _policy(policy: Obj) -> Iterator[FieldError]:
 
 def _metric(metric: Obj) -> Iterator[FieldError]:
     kind = metric.get("type") or ""
-    yield from checks.needed("type", kind, "must specify a metric source type")
+    yield from checks.required("type", kind, "must specify a metric source type")
     yield from checks.one_of("type", kind, _METRIC_TYPES)
     present = [name for name in _METRICS.values() if metric.get(name) is not None]
     if present:
         first = present[0]
-        yield from checks.within(first, _CHECKS[first](metric[first]))
+        yield from checks.prefix_errors(first, _CHECKS[first](metric[first]))
     expected = _METRICS.get(kind)
     if expected is None:
         yield from checks.one_of("type", kind, _METRIC_TYPES)
@@ -121,7 +121,7 @@ def _metric(metric: Obj) -> Iterator[FieldError]:
 
 def _target(target: Obj) -> Iterator[FieldError]:
     kind, utilization = target.get("type") or "", target.get("averageUtilization")
-    yield from checks.needed("type", kind, "must specify a metric target type")
+    yield from checks.required("type", kind, "must specify a metric target type")
     if kind not in _TARGET_TYPES:
         yield field.invalid("type", kind, "must be either Utilization, Value, or AverageValue")
     for name in ("value", "averageValue"):
@@ -136,10 +136,10 @@ def _named_metric(source: Obj) -> Iterator[FieldError]:
     """Yield the errors in a metric's name and target, which all sources but resources have."""
     name = (source.get("metric") or {}).get("name")
     if name:
-        yield from checks.wrong("metric.name", name, names.path_segment(name))
+        yield from checks.invalid_values("metric.name", name, names.path_segment(name))
     else:
         yield field.required("metric.name", "must specify a metric name")
-    yield from checks.within("target", _target(source.get("target") or {}))
+    yield from checks.prefix_errors("target", _target(source.get("target") or {}))
 
 
 def _no_value(target: Obj) -> bool:
@@ -147,7 +147,7 @@ def _no_value(target: Obj) -> bool:
 
 
 def _object(source: Obj) -> Iterator[FieldError]:
-    yield from checks.within("describedObject", _reference(source.get("describedObject") or {}))
+    yield from checks.prefix_errors("describedObject", _reference(source.get("describedObject") or {}))
     yield from _named_metric(source)
     if _no_value(source.get("target") or {}):
         yield field.required("target.averageValue", "must set either a target value or averageValue")
@@ -171,25 +171,25 @@ def _pods(source: Obj) -> Iterator[FieldError]:
 
 
 def _resource(source: Obj) -> Iterator[FieldError]:
-    yield from checks.needed("name", source.get("name"), "must specify a resource name")
+    yield from checks.required("name", source.get("name"), "must specify a resource name")
     yield from _utilization(source.get("target") or {})
 
 
 def _container_resource(source: Obj) -> Iterator[FieldError]:
     name, container = source.get("name"), source.get("container")
     if name:
-        yield from checks.within("name", container_resource_name(name))
+        yield from checks.prefix_errors("name", container_resource_name(name))
     else:
         yield field.required("name", "must specify a resource name")
     if container:
-        yield from checks.wrong("container", container, names.dns1123_label(container))
+        yield from checks.invalid_values("container", container, names.dns1123_label(container))
     else:
         yield field.required("container", "must specify a container")
     yield from _utilization(source.get("target") or {})
 
 
 def _utilization(target: Obj) -> Iterator[FieldError]:
-    yield from checks.within("target", _target(target))
+    yield from checks.prefix_errors("target", _target(target))
     utilization, value = target.get("averageUtilization"), target.get("averageValue")
     if utilization is None and value is None:
         detail = "must set either a target raw value or a target utilization"

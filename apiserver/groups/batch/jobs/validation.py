@@ -9,7 +9,7 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import FieldErrors, at, immutable, label_selector, nonnegative, struct
 from apiserver.groups.batch.jobs.policies import pod_failure_policy, success_policy
 from apiserver.groups.batch.jobs.strategy import LEGACY_NAME_LABEL, LEGACY_UID_LABEL, NAME_LABEL, UID_LABEL
-from apiserver.groups.core.pods.templates import mismatch, selects
+from apiserver.groups.core.pods.templates import mismatch, validate_selector
 from apiserver.groups.core.pods.validation import pod_template
 
 _MAX_COMPLETIONS = 10**5  # above that many completions failures per index are limited; also the limit of parallelism
@@ -58,8 +58,8 @@ def _managed_by(name: str | None) -> Iterator[FieldError]:
         detail = 'must be a domain-prefixed path (such as "acme.io/foo")'
         yield field.invalid("managedBy", name, detail)
     else:
-        yield from checks.wrong("managedBy", domain, names.dns1123_subdomain(domain))
-        yield from checks.wrong("managedBy", path, names.http_path(path))
+        yield from checks.invalid_values("managedBy", domain, names.dns1123_subdomain(domain))
+        yield from checks.invalid_values("managedBy", path, names.http_path(path))
     if len(name) > 63:
         yield field.too_long("managedBy", 63)
 
@@ -140,7 +140,7 @@ def _job_spec(spec: Obj) -> list[FieldError]:
     selector, template = spec.get("selector"), spec.get("template") or {}
     errors = job_template_spec(spec)
     errors += [field.required("selector")] if selector is None else at("selector", label_selector(selector))
-    return [*errors, mismatch(template)] if selects(selector, template) is False else errors
+    return [*errors, mismatch(template)] if validate_selector(selector, template) is False else errors
 
 
 def _generated_selector(job: Obj) -> Iterator[FieldError]:
@@ -162,7 +162,7 @@ def _generated_selector(job: Obj) -> Iterator[FieldError]:
             yield field.required(path, f"must be '{value}'")
         elif labels[name] != value:
             yield field.invalid(path, labels, f"must be '{value}'")
-    if selects(spec["selector"], {"metadata": {"labels": expected}}) is False:
+    if validate_selector(spec["selector"], {"metadata": {"labels": expected}}) is False:
         yield field.invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
 
 

@@ -50,7 +50,7 @@ def _seccomp(annotations: Mapping[str, str]) -> Iterator[FieldError]:
     for name, profile in annotations.items():
         if name == _SECCOMP_POD or name.startswith(_SECCOMP):
             if profile.startswith("localhost/"):
-                yield from checks.within(name, descending(profile.removeprefix("localhost/")))
+                yield from checks.prefix_errors(name, descending(profile.removeprefix("localhost/")))
             elif profile not in {"runtime/default", "docker/default", "unconfined"}:
                 yield field.invalid(name, profile, "must be a valid seccomp profile")
 

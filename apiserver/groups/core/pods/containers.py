@@ -131,23 +131,23 @@ def _common(container: Obj, pod: PodContext, taken: set[str]) -> list[FieldError
     """Return the errors in the fields that all containers have (validateContainerCommon), and of a name used twice."""
     errors = _identity(container, taken)
     if ports := container.get("ports"):
-        errors += checks.within("ports", _ports(ports))
+        errors += checks.prefix_errors("ports", _ports(ports))
     if variables := container.get("env"):
-        errors += checks.within("env", env(variables))
+        errors += checks.prefix_errors("env", env(variables))
     if sources := container.get("envFrom"):
-        errors += checks.within("envFrom", env_from(sources))
+        errors += checks.prefix_errors("envFrom", env_from(sources))
     if container.get("volumeMounts"):
-        errors += checks.within("volumeMounts", mounts(container, pod.volumes))
+        errors += checks.prefix_errors("volumeMounts", mounts(container, pod.volumes))
     if container.get("volumeDevices"):
-        errors += checks.within("volumeDevices", devices(container, pod.volumes))
+        errors += checks.prefix_errors("volumeDevices", devices(container, pod.volumes))
     if (policy := container.get("imagePullPolicy")) not in _PULL_POLICIES:
-        errors += checks.needed_one_of("imagePullPolicy", policy, _PULL_POLICIES)
+        errors += checks.required_one_of("imagePullPolicy", policy, _PULL_POLICIES)
     if resources := container.get("resources"):
-        errors += checks.within("resources", _resources(resources, pod))
+        errors += checks.prefix_errors("resources", _resources(resources, pod))
     if policies := container.get("resizePolicy"):
-        errors += checks.within("resizePolicy", _resize(policies, pod.restart_policy))
+        errors += checks.prefix_errors("resizePolicy", _resize(policies, pod.restart_policy))
     if context := container.get("securityContext"):
-        errors += checks.within("securityContext", _security[pod.own_users](context))
+        errors += checks.prefix_errors("securityContext", _security[pod.own_users](context))
     return errors
 
 
@@ -157,14 +157,14 @@ def _identity(container: Obj, taken: set[str]) -> list[FieldError]:
     if not name:
         errors.append(field.required("name"))
     elif messages := names.dns1123_label(name):
-        errors += checks.wrong("name", name, messages)
+        errors += checks.invalid_values("name", name, messages)
     if name in taken:
         errors.append(field.duplicate("name", name))
     taken.add(name)
     if not container.get("image"):
         errors.append(field.required("image"))
     if (policy := container.get("terminationMessagePolicy")) not in _MESSAGE_POLICIES:
-        errors += checks.needed_one_of("terminationMessagePolicy", policy, _MESSAGE_POLICIES)
+        errors += checks.required_one_of("terminationMessagePolicy", policy, _MESSAGE_POLICIES)
     return errors
 
 
@@ -173,7 +173,7 @@ def _ports(ports: list[Obj]) -> list[FieldError]:
     taken: set[str] = set()
     for index, port in enumerate(ports):
         if port_errors := [*_port_name(port.get("name"), taken), *_port(port)]:
-            errors += checks.within(f"[{index}]", port_errors)
+            errors += checks.prefix_errors(f"[{index}]", port_errors)
     return errors
 
 
@@ -181,7 +181,7 @@ def _port_name(name: str | None, taken: set[str]) -> FieldErrors:
     if not name:
         return ()
     if messages := names.port_name(name):
-        return checks.wrong("name", name, messages)
+        return checks.invalid_values("name", name, messages)
     if name in taken:
         return (field.duplicate("name", name),)
     taken.add(name)
@@ -197,7 +197,7 @@ def _port(port: Obj) -> list[FieldError]:
     if number := port.get("hostPort"):
         errors += checks.port("hostPort", number)
     if (protocol := port.get("protocol")) not in _PROTOCOLS:
-        errors += checks.needed_one_of("protocol", protocol, _PROTOCOLS)
+        errors += checks.required_one_of("protocol", protocol, _PROTOCOLS)
     return errors
 
 
@@ -249,8 +249,8 @@ def _resize(policies: list[Obj], pod_restart_policy: str) -> list[FieldError]:
         if name in taken:
             errors.append(field.duplicate(f"[{index}]", name))
         taken.add(name)
-        errors += checks.needed_one_of("", name, _RESIZABLE)
-        errors += checks.needed_one_of("", restart, _RESIZE_POLICIES)
+        errors += checks.required_one_of("", name, _RESIZABLE)
+        errors += checks.required_one_of("", restart, _RESIZE_POLICIES)
         if pod_restart_policy == "Never" and restart != "NotRequired":
             detail = "must be 'NotRequired' when `restartPolicy` is 'Never'"
             errors.append(field.invalid("", restart, detail))

@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Check, FieldErrors, at, needed_name, required, struct, text
+from apiserver.api.validation.combinators import Check, FieldErrors, at, required, required_name, struct, text
 from apiserver.api.validation.resource_lists import HUGE_PAGES, amount
 
 _NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
@@ -77,7 +77,7 @@ def object_field(selector: Obj, allowed: Collection[str]) -> FieldErrors:
     if subscripted := _SUBSCRIPTED.fullmatch(path):
         map_path, name = subscripted.groups()
         name = name.lower() if map_path == "metadata.annotations" else name
-        return checks.wrong("", name, names.qualified_name(name))
+        return checks.invalid_values("", name, names.qualified_name(name))
     return (_refused_field(path, allowed),)
 
 
@@ -112,8 +112,8 @@ def _divisor(resource: str, divisor: str) -> FieldErrors:
 
 
 _key_selector = struct(
-    ("", lambda ref: checks.wrong("name", ref.get("name", ""), names.dns1123_subdomain(ref.get("name", "")))),
-    needed_name("key", names.config_map_key),
+    ("", lambda ref: checks.invalid_values("name", ref.get("name", ""), names.dns1123_subdomain(ref.get("name", "")))),
+    required_name("key", names.config_map_key),
 )
 
 _SOURCES: dict[str, Check] = {
@@ -144,7 +144,7 @@ def env(variables: list[Obj]) -> FieldErrors:
         name = variable.get("name")
         messages = names.env_var_name(name) if name else ("",)
         if messages or "valueFrom" in variable:
-            name_errors = checks.wrong("name", name, messages) if name else (field.required("name"),)
+            name_errors = checks.invalid_values("name", name, messages) if name else (field.required("name"),)
             errors += at(f"[{index}]", [*name_errors, *_value_from(variable)])
     return errors
 
@@ -154,7 +154,7 @@ def _prefixed_name(name: str) -> tuple[str, ...]:
     return names.dns1123_subdomain(f"{name[:-2]}a" if len(name) > 1 and name[-1] == "-" else name)
 
 
-_reference = struct(needed_name("name", _prefixed_name))
+_reference = struct(required_name("name", _prefixed_name))
 
 _env_from = struct(
     ("prefix", lambda prefix: text(names.env_var_name)(prefix) if prefix else ()),

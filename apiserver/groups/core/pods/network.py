@@ -26,7 +26,7 @@ def dns(spec: Obj) -> FieldErrors:
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             errors.append(field.required(f"options[{index}]", "must not be empty"))
-    return list(checks.within("dnsConfig", errors))
+    return list(checks.prefix_errors("dnsConfig", errors))
 
 
 def _nameservers(servers: list[str]) -> list[FieldError]:
@@ -34,7 +34,7 @@ def _nameservers(servers: list[str]) -> list[FieldError]:
     if len(servers) > _MAX_NAMESERVERS:
         detail = f"must not have more than {_MAX_NAMESERVERS} nameservers"
         errors.append(field.invalid("nameservers", servers, detail))
-    return [*errors, *checks.each_wrong("nameservers", servers, names.ip)]
+    return [*errors, *checks.each_invalid("nameservers", servers, names.ip)]
 
 
 def _searches(searches: list[str]) -> list[FieldError]:
@@ -48,7 +48,7 @@ def _searches(searches: list[str]) -> list[FieldError]:
     for index, search in enumerate(searches):
         if search != ".":
             bare = search.removesuffix(".")
-            errors += checks.wrong(f"searches[{index}]", bare, names.dns1123_subdomain_with_underscore(bare))
+            errors += checks.invalid_values(f"searches[{index}]", bare, names.dns1123_subdomain_with_underscore(bare))
     return errors
 
 
@@ -57,8 +57,8 @@ def host_aliases(aliases: list[Obj]) -> FieldErrors:
     errors: list[FieldError] = []
     for index, alias in enumerate(aliases):
         address = alias.get("ip", "")
-        errors += checks.wrong(f"[{index}].ip", address, names.ip(address))
-        errors += checks.each_wrong(f"[{index}].hostnames", alias.get("hostnames"), names.dns1123_subdomain)
+        errors += checks.invalid_values(f"[{index}].ip", address, names.ip(address))
+        errors += checks.each_invalid(f"[{index}].hostnames", alias.get("hostnames"), names.dns1123_subdomain)
     return errors
 
 

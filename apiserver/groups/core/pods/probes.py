@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Check, FieldErrors, at, nonnegative, remembered, required, struct
+from apiserver.api.validation.combinators import Check, FieldErrors, at, cached, nonnegative, required, struct
 
 _SCHEMES = ("HTTP", "HTTPS")
 
@@ -20,7 +20,7 @@ def _http_get(action: Obj) -> FieldErrors:
         errors.append(field.not_supported("scheme", scheme, _SCHEMES))
     for header in action.get("httpHeaders") or ():
         name = header.get("name", "")
-        errors += checks.wrong("httpHeaders", name, names.http_header_name(name))
+        errors += checks.invalid_values("httpHeaders", name, names.http_header_name(name))
     return errors
 
 
@@ -70,9 +70,9 @@ def _readiness(probe: Obj) -> FieldErrors:
 
 
 probes = struct(
-    ("livenessProbe", remembered(_single_success)),
-    ("readinessProbe", remembered(_readiness)),
-    ("startupProbe", remembered(_single_success)),
+    ("livenessProbe", cached(_single_success)),
+    ("readinessProbe", cached(_readiness)),
+    ("startupProbe", cached(_single_success)),
 )
 """A check of a container's three probes."""
 

@@ -8,11 +8,11 @@ from apiserver.api.validation.combinators import (
     Check,
     FieldErrors,
     at,
+    cached,
     items,
     label_selector,
     named,
     one_of,
-    remembered,
     struct,
     text,
 )
@@ -46,11 +46,11 @@ def _operator_values(requirement: Obj) -> list[FieldError]:
 
 def _node_labels(requirement: Obj) -> FieldErrors:
     name = requirement.get("key", "")
-    return [*_operator_values(requirement), *checks.wrong("key", name, names.qualified_name(name))]
+    return [*_operator_values(requirement), *checks.invalid_values("key", name, names.qualified_name(name))]
 
 
 def _strict_node_labels(requirement: Obj) -> FieldErrors:
-    values = checks.each_wrong("values", requirement.get("values"), names.label_value)
+    values = checks.each_invalid("values", requirement.get("values"), names.label_value)
     return [*_node_labels(requirement), *values]
 
 
@@ -64,7 +64,7 @@ def _node_fields(requirement: Obj) -> FieldErrors:
         errors.append(field.required("values", detail))
     if (name := requirement.get("key", "")) != "metadata.name":
         return [*errors, field.invalid("key", name, "not a valid field selector key")]
-    return [*errors, *checks.each_wrong("values", values, names.dns1123_subdomain)]
+    return [*errors, *checks.each_invalid("values", values, names.dns1123_subdomain)]
 
 
 def _node_term(requirement: Check) -> Check:
@@ -99,7 +99,7 @@ def _label_keys(term: Obj) -> FieldErrors:
         if keys and selector is None:
             errors.append(field.forbidden(name, "must not be specified when labelSelector is not set"))
         elif keys:
-            errors += checks.each_wrong(name, keys, names.qualified_name)
+            errors += checks.each_invalid(name, keys, names.qualified_name)
     detail = "exists in both matchLabelKeys and mismatchLabelKeys"
     repeated = [(i, name) for i, name in enumerate(matched or ()) if name in (mismatched or ())]
     return errors + [field.invalid(f"matchLabelKeys[{i}]", name, detail) for i, name in repeated]
@@ -107,14 +107,16 @@ def _label_keys(term: Obj) -> FieldErrors:
 
 def _namespaces(term: Obj) -> FieldErrors:
     return [
-        e for name in term.get("namespaces") or () for e in checks.wrong("namespace", name, names.dns1123_label(name))
+        e
+        for name in term.get("namespaces") or ()
+        for e in checks.invalid_values("namespace", name, names.dns1123_label(name))
     ]
 
 
 def _topology_key(term: Obj) -> FieldErrors:
     name = term.get("topologyKey", "")
     missing = () if name else (field.required("topologyKey", "can not be empty"),)
-    return (*missing, *checks.wrong("topologyKey", name, names.qualified_name(name)))
+    return (*missing, *checks.invalid_values("topologyKey", name, names.qualified_name(name)))
 
 
 _pod_term = struct(
@@ -142,7 +144,7 @@ _node_affinity = struct(
     ("preferredDuringSchedulingIgnoredDuringExecution", items(_preferred_term)),
 )
 
-affinity = remembered(
+affinity = cached(
     struct(("nodeAffinity", _node_affinity), ("podAffinity", _pod_affinity), ("podAntiAffinity", _pod_affinity))
 )
 """A check of spec.affinity (validateAffinity)."""
@@ -183,7 +185,7 @@ _toleration = struct(
     ("effect", lambda effect: _effect(effect) if effect else ()),
 )
 
-tolerations = remembered(items(_toleration))
+tolerations = cached(items(_toleration))
 """A check of spec.tolerations (ValidateTolerations)."""
 
 
@@ -217,7 +219,7 @@ def _spread_label_keys(constraint: Obj) -> FieldErrors:
     selected_keys = {*(selector.get("matchLabels") or ()), *(e.get("key") for e in expressions)}
     for index, name in enumerate(keys):
         path = f"matchLabelKeys[{index}]"
-        errors += checks.wrong(path, name, names.qualified_name(name))
+        errors += checks.invalid_values(path, name, names.qualified_name(name))
         if name in selected_keys:
             errors.append(field.invalid(path, name, "exists in both matchLabelKeys and labelSelector"))
     return errors
@@ -272,7 +274,7 @@ def scheduling_gates(gates: list[Obj]) -> FieldErrors:
     errors: list[FieldError] = []
     for index, gate in enumerate(gates):
         name = gate.get("name", "")
-        errors += checks.wrong(f"[{index}]", name, names.qualified_name(name))
+        errors += checks.invalid_values(f"[{index}]", name, names.qualified_name(name))
         if name in seen:
             errors.append(field.duplicate(f"[{index}]", name))
         seen.add(name)

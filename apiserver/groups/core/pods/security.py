@@ -24,7 +24,7 @@ _IPC_SYSCTLS = ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue.")
 
 def id_number(value: int) -> FieldErrors:
     """Return the errors of a user or group ID."""
-    return checks.wrong("", value, names.user_id(value))
+    return checks.invalid_values("", value, names.user_id(value))
 
 
 def _profile_type(profile: Obj, detail: str) -> FieldErrors:
@@ -42,7 +42,7 @@ def _seccomp(profile: Obj) -> FieldErrors:
         return errors if local is None else [*errors, field.invalid("localhostProfile", profile, detail)]
     if local is None:
         return [*errors, field.required("localhostProfile", "must be set when seccomp type is Localhost")]
-    return [*errors, *checks.within("localhostProfile", descending(local))]
+    return [*errors, *checks.prefix_errors("localhostProfile", descending(local))]
 
 
 def _app_armor(profile: Obj) -> FieldErrors:
@@ -75,7 +75,7 @@ def _sysctls(context: Obj, spec: Obj) -> list[FieldError]:
     for index, sysctl in enumerate(context.get("sysctls") or ()):
         name = sysctl.get("name", "")
         sysctl_errors = [e for e in (_sysctl_name(name, seen), _host_sysctl(name, spec)) if e]
-        errors += checks.within(f"sysctls[{index}]", sysctl_errors)
+        errors += checks.prefix_errors(f"sysctls[{index}]", sysctl_errors)
         seen.add(name)
     return errors
 
@@ -111,7 +111,11 @@ def pod_security(spec: Obj) -> FieldErrors:
         return shared_errors
     errors = [*_owners(context), *_groups(context)]
     later_errors = [*_sysctls(context, spec), *_fs_group_policy(context), *_profiles(context), *_policies(context)]
-    return [*checks.within("securityContext", errors), *shared_errors, *checks.within("securityContext", later_errors)]
+    return [
+        *checks.prefix_errors("securityContext", errors),
+        *shared_errors,
+        *checks.prefix_errors("securityContext", later_errors),
+    ]
 
 
 def _shared_process_namespace(spec: Obj) -> FieldErrors:

@@ -12,7 +12,7 @@ from apiserver.groups.core.pods.validation import pod_template
 MISMATCH = "`selector` does not match template `labels`"
 
 
-def selects(selector: Obj | None, template: Obj) -> bool | None:
+def validate_selector(selector: Obj | None, template: Obj) -> bool | None:
     """Return whether the selector matches the template's labels, or None if the selector is malformed."""
     try:
         return selectors.label_selector_of(selector).matches(labels_of(template))
@@ -20,7 +20,7 @@ def selects(selector: Obj | None, template: Obj) -> bool | None:
         return None
 
 
-def needed_selector(selector: Obj | None, kind: str) -> list[FieldError]:
+def required_selector(selector: Obj | None, kind: str) -> list[FieldError]:
     """Return the errors of a workload's spec.selector, which must be set and select something."""
     if selector is None:
         return [field.required("selector")]
@@ -33,11 +33,11 @@ def needed_selector(selector: Obj | None, kind: str) -> list[FieldError]:
 def selected_template(spec: Obj, *, malformed: str, owner: str) -> list[FieldError]:
     """Return the errors of a template that the selector must match and whose pods must always restart."""
     selector, template = spec.get("selector"), spec.get("template") or {}
-    matches = selects(selector, template)
+    matches = validate_selector(selector, template)
     if matches is None:
         return [field.invalid("selector", selector, malformed)]
     errors = [] if matches or selector == {} else [mismatch(template)]
-    return [*errors, *at("template", pod_template(template)), *endless(template, owner)]
+    return [*errors, *at("template", pod_template(template)), *validate_always_restarts(template, owner)]
 
 
 def mismatch(template: Obj) -> FieldError:
@@ -45,7 +45,7 @@ def mismatch(template: Obj) -> FieldError:
     return field.invalid("template.metadata.labels", labels_of(template) or None, MISMATCH)
 
 
-def endless(template: Obj, owner: str) -> list[FieldError]:
+def validate_always_restarts(template: Obj, owner: str) -> list[FieldError]:
     """Return the errors of a template whose pods must always restart; messages name the owner."""
     spec = template.get("spec") or {}
     errors: list[FieldError] = []
@@ -60,7 +60,7 @@ def endless(template: Obj, owner: str) -> list[FieldError]:
 def count_or_percent(value: Any) -> FieldErrors:
     """Return the errors of a number or percentage of pods (ValidatePositiveIntOrPercent)."""
     if isinstance(value, str):
-        return checks.wrong("", value, names.percent(value))
+        return checks.invalid_values("", value, names.percent(value))
     return nonnegative(value)
 
 

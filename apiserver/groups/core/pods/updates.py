@@ -200,9 +200,9 @@ def status_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type", "")
         if kind not in _SYSTEM_CONDITIONS and (messages := names.qualified_name(kind)):
-            yield from checks.wrong(f"metadata.conditions[{index}].Type", kind, messages)
+            yield from checks.invalid_values(f"metadata.conditions[{index}].Type", kind, messages)
     if (node := status.get("nominatedNodeName")) and node != old_status.get("nominatedNodeName"):
-        yield from checks.wrong("status.nominatedNodeName", node, names.dns1123_subdomain(node))
+        yield from checks.invalid_values("status.nominatedNodeName", node, names.dns1123_subdomain(node))
     yield from at("status", immutable("qosClass", status.get("qosClass"), old_status.get("qosClass")))
     yield from _restarted_containers(status, old_status, old.get("spec") or {})
     for single, several in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
@@ -236,7 +236,7 @@ def _addresses(status: Obj, single: str, several: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if single == "hostIP" and addresses and addresses[0] != status.get(single, ""):
         errors.append(field.invalid(f"{several}[0].ip", addresses[0], "must be equal to `hostIP`"))
-    errors += checks.each_wrong(several, addresses, names.ip)
+    errors += checks.each_invalid(several, addresses, names.ip)
     if len(addresses) < 2:
         return errors
     families = [":" in address for address in addresses]

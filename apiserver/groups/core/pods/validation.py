@@ -9,12 +9,12 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import (
     FieldErrors,
     at,
+    cached,
+    in_range,
     labels,
     named,
-    needed_one_of,
     one_of,
-    ranged,
-    remembered,
+    required_one_of,
     struct,
 )
 from apiserver.api.validation.metadata import validate_annotations
@@ -45,8 +45,8 @@ _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 
 _rest = struct(
-    needed_one_of("restartPolicy", *_RESTART_POLICIES),
-    needed_one_of("dnsPolicy", *_DNS_POLICIES),
+    required_one_of("restartPolicy", *_RESTART_POLICIES),
+    required_one_of("dnsPolicy", *_DNS_POLICIES),
     ("nodeSelector", labels),
     ("", pod_security),
     ("affinity", affinity),
@@ -57,7 +57,7 @@ _rest = struct(
     ("", host_users),
     ("serviceAccountName", named(names.dns1123_subdomain)),
     ("nodeName", named(names.dns1123_subdomain)),
-    ("activeDeadlineSeconds", ranged(1, 2**31 - 1)),
+    ("activeDeadlineSeconds", in_range(1, 2**31 - 1)),
     ("hostname", named(names.dns1123_label)),
     ("subdomain", named(names.dns1123_label)),
     ("tolerations", tolerations),
@@ -79,7 +79,7 @@ def _spec(spec: Obj, pod_name: str | None) -> list[FieldError]:
     errors += at("volumes", volume_errors)
     context = _pod_context(spec, valid_volumes)
     if claims := spec.get("resourceClaims"):
-        errors += checks.within("resourceClaims", _claims(claims))
+        errors += checks.prefix_errors("resourceClaims", _claims(claims))
     errors += at("containers", containers(spec.get("containers") or [], context))
     if spec.get("initContainers"):
         errors += at("initContainers", init_containers(spec, context))
@@ -114,7 +114,7 @@ def _claim_name(name: str | None, taken: set[str]) -> FieldErrors:
     if not name or name in taken:
         return (field.duplicate("name", name) if name else field.required("name"),)
     taken.add(name)
-    return checks.wrong("name", name, names.dns1123_label(name))
+    return checks.invalid_values("name", name, names.dns1123_label(name))
 
 
 def _claim_source(claim: Obj) -> list[FieldError]:
@@ -127,11 +127,11 @@ def _claim_source(claim: Obj) -> list[FieldError]:
         detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
         errors.append(field.invalid("", claim, detail))
     for name in sources:
-        errors += checks.wrong(name, claim[name], names.dns1123_subdomain(claim[name]))
+        errors += checks.invalid_values(name, claim[name], names.dns1123_subdomain(claim[name]))
     return errors
 
 
-_template_spec = remembered(lambda spec: _spec(spec, None))
+_template_spec = cached(lambda spec: _spec(spec, None))
 
 
 def pod_template(template: Obj) -> list[FieldError]:
@@ -168,7 +168,7 @@ def _own_spec(spec: Obj, name: str) -> list[FieldError]:
     return errors
 
 
-_nameless_spec = remembered(lambda spec: _own_spec(spec, ""))
+_nameless_spec = cached(lambda spec: _own_spec(spec, ""))
 
 
 def pod(obj: Obj) -> list[FieldError]:
@@ -217,7 +217,7 @@ def resize(new: Obj, old: Obj) -> Iterator[FieldError]:
             yield field.forbidden("spec", f"{name} may not be added, removed, renamed or reordered on resize")
             continue
         for index, (container, old_container) in enumerate(zip(containers, old_containers, strict=True)):
-            yield from checks.within(f"spec.{name}[{index}].resources", _resources(container, old_container))
+            yield from checks.prefix_errors(f"spec.{name}[{index}].resources", _resources(container, old_container))
 
 
 def _resources(container: Obj, old_container: Obj) -> Iterator[FieldError]:

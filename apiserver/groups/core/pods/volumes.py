@@ -11,12 +11,12 @@ from apiserver.api.validation.combinators import (
     Check,
     FieldErrors,
     at,
+    cached,
     labels,
     named,
-    needed_name,
     one_of,
-    remembered,
     required,
+    required_name,
     struct,
 )
 from apiserver.api.validation.paths import descending, no_backsteps
@@ -81,7 +81,7 @@ def _iscsi(source: Obj) -> FieldErrors:
         errors.append(field.required("iqn"))
     elif error := _iscsi_name(iqn):
         errors.append(field.invalid("iqn", iqn, error))
-    errors += checks.wrong("lun", source.get("lun", 0), names.in_range(source.get("lun", 0), 0, 255))
+    errors += checks.invalid_values("lun", source.get("lun", 0), names.in_range(source.get("lun", 0), 0, 255))
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
         errors.append(field.required("secretRef"))
     if initiator is not None and (error := _iscsi_name(initiator)):
@@ -114,7 +114,7 @@ def _fc(source: Obj) -> FieldErrors:
     if wwns and lun is None:
         errors.append(field.required("lun", "lun is required if targetWWNs is specified"))
     elif wwns:
-        errors += checks.wrong("lun", lun, names.in_range(lun or 0, 0, 255))
+        errors += checks.invalid_values("lun", lun, names.in_range(lun or 0, 0, 255))
     return errors
 
 
@@ -152,7 +152,7 @@ def csi_driver_name(name: str) -> FieldErrors:
     errors = [] if name else [field.required("")]
     if len(name) > 63:
         errors.append(field.too_long("", 63))
-    return [*errors, *checks.wrong("", name, names.dns1123_subdomain(name.lower()))]
+    return [*errors, *checks.invalid_values("", name, names.dns1123_subdomain(name.lower()))]
 
 
 def _csi(source: Obj) -> FieldErrors:
@@ -160,7 +160,7 @@ def _csi(source: Obj) -> FieldErrors:
     if (secret := source.get("nodePublishSecretRef")) is not None:
         name = secret.get("name")
         missing = (field.required("nodePublishSecretRef.name"),)
-        errors += checks.wrong("name", name, names.dns1123_subdomain(name)) if name else missing
+        errors += checks.invalid_values("name", name, names.dns1123_subdomain(name)) if name else missing
     return errors
 
 
@@ -171,7 +171,7 @@ def _ephemeral(source: Obj) -> FieldErrors:
 
 def _claim_template(template: Obj) -> FieldErrors:
     errors = [*at("metadata.labels", labels((template.get("metadata") or {}).get("labels") or {}))]
-    errors += checks.within("spec", claim_spec(template.get("spec") or {}))
+    errors += checks.prefix_errors("spec", claim_spec(template.get("spec") or {}))
     return at("volumeClaimTemplate", errors)
 
 
@@ -210,11 +210,11 @@ _SOURCES: Mapping[str, Check] = {
     "portworxVolume": struct(required("volumeID")),
     "azureDisk": _azure_disk,
     "storageos": struct(
-        needed_name("volumeName", names.dns1123_label),
+        required_name("volumeName", names.dns1123_label),
         ("volumeNamespace", named(names.dns1123_label)),
         ("", _secret_ref),
     ),
-    "projected": remembered(projected),
+    "projected": cached(projected),
     "scaleIO": struct(required("gateway"), required("system"), required("volumeName")),
     "csi": _csi,
     "ephemeral": _ephemeral,
@@ -281,5 +281,5 @@ def _volume_name(volume: Obj, taken: Collection[str]) -> FieldErrors:
     name = volume.get("name")
     if not name:
         return (field.required("name"),)
-    errors = checks.wrong("name", name, names.dns1123_label(name))
+    errors = checks.invalid_values("name", name, names.dns1123_label(name))
     return (*errors, field.duplicate("name", name)) if name in taken else errors

@@ -48,32 +48,32 @@ def create(service: Obj) -> Iterator[FieldError]:
     annotations, spec = service["metadata"].get("annotations") or {}, service.get("spec") or {}
     if annotations:
         yield from _topology(annotations)
-    yield from checks.within("spec", _type_rules(spec))
-    yield from checks.within("spec", _ports(spec))
+    yield from checks.prefix_errors("spec", _type_rules(spec))
+    yield from checks.prefix_errors("spec", _ports(spec))
     yield from checks.labels("spec.selector", spec.get("selector"))
-    yield from checks.within("spec", _affinity(spec))
+    yield from checks.prefix_errors("spec", _affinity(spec))
     if spec.get("type") != "ExternalName":
-        yield from checks.within("spec", validate_addresses(spec))
+        yield from checks.prefix_errors("spec", validate_addresses(spec))
     yield from checks.each("spec.externalIPs", spec.get("externalIPs"), _external_address)
-    yield from checks.needed_one_of("spec.type", spec.get("type"), _TYPES)
-    yield from checks.within("spec", _ports_together(spec))
+    yield from checks.required_one_of("spec.type", spec.get("type"), _TYPES)
+    yield from checks.prefix_errors("spec", _ports_together(spec))
     yield from _source_ranges(spec, annotations)
     yield from _balancer(spec)
-    yield from checks.within("spec", _load_balancer_class(spec))
-    yield from checks.within("spec", _traffic(spec))
+    yield from checks.prefix_errors("spec", _load_balancer_class(spec))
+    yield from checks.prefix_errors("spec", _traffic(spec))
 
 
 def update(new: Obj, old: Obj) -> Iterator[FieldError]:
     """Return the errors of an update of a Service."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     if "ExternalName" not in {spec.get("type"), before.get("type")}:
-        yield from checks.within("spec", validate_addresses_update(spec, before))
-        yield from checks.within("spec", validate_families_update(spec, before))
+        yield from checks.prefix_errors("spec", validate_addresses_update(spec, before))
+        yield from checks.prefix_errors("spec", validate_families_update(spec, before))
     if spec.get("type") == before.get("type") == "LoadBalancer":
         name = spec.get("loadBalancerClass")
         if name != before.get("loadBalancerClass"):
             yield field.invalid("spec.loadBalancerClass", name, "may not change once set")
-    yield from checks.within("spec", _load_balancer_class(spec))
+    yield from checks.prefix_errors("spec", _load_balancer_class(spec))
     health_port = spec.get("healthCheckNodePort")
     if needs_health_check(before) and needs_health_check(spec) and health_port != before.get("healthCheckNodePort"):
         yield field.forbidden("spec.healthCheckNodePort", checks.IMMUTABLE)
@@ -99,7 +99,7 @@ def _balancer_ingress(ingress: Obj) -> Iterator[FieldError]:
         else:
             yield field.forbidden("ipMode", "may not be specified when `ip` is not set")
     if host:
-        yield from checks.wrong("hostname", host, names.dns1123_subdomain(host))
+        yield from checks.invalid_values("hostname", host, names.dns1123_subdomain(host))
         if checks.is_address(host):
             yield field.invalid("hostname", host, "must be a DNS name, not an IP address")
 
@@ -127,7 +127,7 @@ def _external_name(spec: Obj) -> Iterator[FieldError]:
     for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
         if spec.get(name):
             yield field.forbidden(name, _NOT_EXTERNAL_NAME)
-    yield from checks.needed_name(
+    yield from checks.required_name(
         "externalName", (spec.get("externalName") or "").removesuffix("."), names.dns1123_subdomain
     )
 
@@ -137,23 +137,23 @@ def _ports(spec: Obj) -> Iterator[FieldError]:
     several = len(ports) > 1
     for index, port in enumerate(ports):
         name = port.get("name") or ""
-        yield from checks.within(f"ports[{index}]", _port(port, name, needs_name=several, taken=name in seen))
+        yield from checks.prefix_errors(f"ports[{index}]", _port(port, name, needs_name=several, taken=name in seen))
         seen.add(name)
 
 
 def _port(port: Obj, name: str, *, needs_name: bool, taken: bool) -> Iterator[FieldError]:
     if name:
-        yield from checks.wrong("name", name, names.dns1123_label(name))
+        yield from checks.invalid_values("name", name, names.dns1123_label(name))
         if taken:
             yield field.duplicate("name", name)
     elif needs_name:
         yield field.required("name")
     yield from checks.port("port", port.get("port") or 0)
-    yield from checks.needed_one_of("protocol", port.get("protocol"), PROTOCOLS)
+    yield from checks.required_one_of("protocol", port.get("protocol"), PROTOCOLS)
     yield from checks.port_or_name("targetPort", port.get("targetPort", 0))
     protocol = port.get("appProtocol")
     if protocol is not None:
-        yield from checks.wrong("appProtocol", protocol, names.qualified_name(protocol))
+        yield from checks.invalid_values("appProtocol", protocol, names.qualified_name(protocol))
 
 
 def _ports_together(spec: Obj) -> Iterator[FieldError]:
@@ -189,9 +189,9 @@ def _shown(port: Obj) -> Obj:
 
 def _affinity(spec: Obj) -> Iterator[FieldError]:
     affinity, config = spec.get("sessionAffinity"), spec.get("sessionAffinityConfig")
-    yield from checks.needed_one_of("sessionAffinity", affinity, _AFFINITIES)
+    yield from checks.required_one_of("sessionAffinity", affinity, _AFFINITIES)
     if affinity == "ClientIP":
-        yield from checks.within("sessionAffinityConfig", _client_affinity(config))
+        yield from checks.prefix_errors("sessionAffinityConfig", _client_affinity(config))
     elif affinity == "None" and config is not None:
         yield field.forbidden("sessionAffinityConfig", "must not be set when session affinity is None")
 
@@ -243,7 +243,7 @@ def _load_balancer_class(spec: Obj) -> Iterator[FieldError]:
     if name is None:
         return
     if spec.get("type") == "LoadBalancer":
-        yield from checks.wrong("loadBalancerClass", name, names.qualified_name(name))
+        yield from checks.invalid_values("loadBalancerClass", name, names.qualified_name(name))
     else:
         yield field.forbidden("loadBalancerClass", _BALANCER_ONLY)
 
@@ -251,7 +251,7 @@ def _load_balancer_class(spec: Obj) -> Iterator[FieldError]:
 def _traffic(spec: Obj) -> Iterator[FieldError]:
     kind, policy, port = spec.get("type"), spec.get("externalTrafficPolicy"), spec.get("healthCheckNodePort") or 0
     if kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and spec.get("externalIPs")):
-        yield from checks.needed_one_of("externalTrafficPolicy", policy, _POLICIES)
+        yield from checks.required_one_of("externalTrafficPolicy", policy, _POLICIES)
     elif policy:
         yield field.invalid("externalTrafficPolicy", policy, "may only be set for externally-accessible services")
     if needs_health_check(spec):
