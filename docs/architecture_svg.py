@@ -35,8 +35,9 @@ def drawing() -> str:
             f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
             *_bar(width - 60),
             *(line for number, (package, layers) in enumerate(columns) for line in _column(package, layers, number)),
-            *_arrow("HTTP", 0),
-            *_arrow("store", 1),
+            *_arrow("HTTP", ("controller_manager", "runtime"), ("apiserver", "endpoints")),
+            *_arrow("types", ("controller_manager", "reconcile"), ("apiserver", "api")),
+            *_arrow("bytes", ("apiserver", "registry"), ("etcd", "store")),
             "</svg>\n",
         ]
     )
@@ -58,11 +59,20 @@ def _column(package: str, layers: Sequence[Sequence[str]], number: int) -> Itera
         yield f'<text x="{x + 10}" y="{y + 23}">{escape(" · ".join(sorted(names)))}</text>'
 
 
-def _arrow(words: str, number: int) -> Iterator[str]:
-    x, y = 30 + number * (WIDTH + GAP) + WIDTH + 6, TOP + 3 * ROW + 18
-    end = x + GAP - 14
-    yield f'<path d="M{x} {y} H{end} m-8 -5 l8 5 l-8 5" fill="none" stroke="#5b7bd5" stroke-width="2"/>'
-    yield f'<text x="{x + 6}" y="{y - 8}" fill="#5b7bd5">{words}</text>'
+def _arrow(words: str, user: tuple[str, str], used: tuple[str, str]) -> Iterator[str]:
+    """Yield an arrow from the right of a layer to the left of a layer in the next column, with words at its middle."""
+    x, y = 30 + list(PACKAGES).index(user[0]) * (WIDTH + GAP) + WIDTH + 6, _middle(*user)
+    end, to = x + GAP - 14, _middle(*used)
+    yield f'<path d="M{x} {y} L{end} {to}" stroke="#5b7bd5" stroke-width="2"/>'
+    yield f'<circle cx="{end}" cy="{to}" r="4" fill="#5b7bd5"/>'
+    text = f'x="{(x + end) // 2}" y="{(y + to) // 2 - 8}" text-anchor="middle" fill="#5b7bd5"'
+    yield f'<text {text} stroke="#ffffff" stroke-width="4" paint-order="stroke">{words}</text>'
+
+
+def _middle(package: str, name: str) -> int:
+    """Return the height at which the layer with this name is drawn."""
+    (row,) = (number for number, names in enumerate(layers_of(package)) if name in names)
+    return TOP + row * ROW + (ROW - 8) // 2
 
 
 if __name__ == "__main__":

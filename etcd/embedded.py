@@ -202,7 +202,7 @@ class ParkingWatcher:
         return batch
 
     def next_nowait(self) -> Sequence[Event]:
-        """The contract's `take`."""
+        """The contract's `next_nowait`."""
         closed = self._closed or self._store.closed
         if closed:
             raise Unavailable(closed)

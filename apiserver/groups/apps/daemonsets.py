@@ -5,10 +5,9 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation.combinators import FieldErrors, at, immutable, label_selector, nonnegative, struct
 from apiserver.api.validation.contract import Validator
-from apiserver.groups.apps.replica_counts import status_update
-from apiserver.groups.apps.replicasets import min_ready
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, selector_column
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, default_rolling, spec_with
+from apiserver.groups.apps.workload_validation import min_ready, status_update
 from apiserver.groups.cell_format import age, labels_text, selector_text
 from apiserver.groups.cells import Cells, mapping, number_of
 from apiserver.groups.columns import AGE, APPS, CONTAINERS, CORE, IMAGES, NAME, Column, Printer

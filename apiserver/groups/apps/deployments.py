@@ -7,10 +7,9 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, struct
-from apiserver.groups.apps.replica_counts import status_update
-from apiserver.groups.apps.replicasets import replicas, validator
 from apiserver.groups.apps.workload_columns import READY_PODS, container_cells, pod_spec_of, selector_column
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, default_rolling, spec_with
+from apiserver.groups.apps.workload_validation import replicas, status_update, workload_validator
 from apiserver.groups.cell_format import age, selector_requirements
 from apiserver.groups.cells import Cells, mapping, number_of
 from apiserver.groups.columns import AGE, APPS, CONTAINERS, IMAGES, NAME, Column, Printer
@@ -124,7 +123,7 @@ DEPLOYMENT = BuiltinKind(
     subresources=("scale",),
     default=default_deployment,
     strategy=DEPLOYMENT_STRATEGY,
-    validator=validator(_deployment_spec, _deployment_status),
+    validator=workload_validator(_deployment_spec, _deployment_status, selector_is_immutable=True),
     printer=Printer(
         columns=(
             NAME,

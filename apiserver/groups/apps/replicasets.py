@@ -1,14 +1,10 @@
 """ReplicaSets (apps): defaults, strategy, validation and columns."""
 
-from collections.abc import Callable
-
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.validation.combinators import FieldErrors, at, immutable, nonnegative, struct
-from apiserver.api.validation.contract import Validator
-from apiserver.groups.apps.replica_counts import status_update
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, replica_columns, replica_counts
 from apiserver.groups.apps.workload_defaults import spec_with
+from apiserver.groups.apps.workload_validation import min_ready, replicas, status_update, workload_validator
 from apiserver.groups.cell_format import age, selector_text
 from apiserver.groups.cells import Cells, mapping
 from apiserver.groups.columns import APPS, Printer
@@ -28,30 +24,11 @@ REPLICA_SET_STRATEGY = Strategy(
     creation(status=lambda: {"replicas": 0}), updating("spec"), status_updating(), has_status=True
 )
 
-min_ready = struct(("minReadySeconds", nonnegative))
-
-replicas = struct(("replicas", nonnegative))
-
 
 def _replica_set_spec(spec: Obj) -> list[FieldError]:
     errors = [*replicas(spec), *min_ready(spec)]
     errors += required_selector(spec.get("selector"), "deployment")
     return errors + selected_template(spec, malformed="invalid label selector", owner="ReplicaSet")
-
-
-def validator(
-    spec: Callable[[Obj], list[FieldError]], status: Callable[[Obj, Obj], list[FieldError]], *, fixed: bool = True
-) -> Validator:
-    """Return a kind's validator from the checks of its spec and status; `fixed` makes spec.selector immutable."""
-
-    def create(obj: Obj) -> FieldErrors:
-        return at("spec", spec(obj.get("spec") or {}))
-
-    def update(new: Obj, old: Obj) -> FieldErrors:
-        after, before = ((obj.get("spec") or {}).get("selector") for obj in (new, old))
-        return [*create(new), *(immutable("spec.selector", after, before) if fixed else ())]
-
-    return Validator(create=create, update=update, status_update=status)
 
 
 replica_set_status = status_update(
@@ -79,6 +56,6 @@ REPLICA_SET = BuiltinKind(
     subresources=("scale",),
     default=default_replica_set,
     strategy=REPLICA_SET_STRATEGY,
-    validator=validator(_replica_set_spec, replica_set_status),
+    validator=workload_validator(_replica_set_spec, replica_set_status, selector_is_immutable=True),
     printer=Printer(columns=replica_columns(f"{APPS}ReplicaSet"), cells=_replica_set),
 )

@@ -9,9 +9,9 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, one_of, same, struct
 from apiserver.api.validation.contract import Validator
-from apiserver.groups.apps.replica_counts import status_update
 from apiserver.groups.apps.workload_columns import READY_PODS, container_cells, pod_spec_of
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, spec_with
+from apiserver.groups.apps.workload_validation import status_update
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, mapping, number_of
 from apiserver.groups.columns import AGE, CONTAINERS, IMAGES, NAME, Printer

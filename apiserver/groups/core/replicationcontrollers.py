@@ -4,9 +4,10 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, labels_of, name_of
 from apiserver.api.validation.combinators import at
-from apiserver.groups.apps.replicasets import min_ready, replica_set_status, replicas, validator
+from apiserver.groups.apps.replicasets import replica_set_status
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, replica_columns, replica_counts
 from apiserver.groups.apps.workload_defaults import default_labels, labels_in, spec_with
+from apiserver.groups.apps.workload_validation import min_ready, replicas, workload_validator
 from apiserver.groups.cell_format import age, labels_text
 from apiserver.groups.cells import Cells, mapping
 from apiserver.groups.columns import CORE, Printer
@@ -77,7 +78,7 @@ REPLICATION_CONTROLLER = BuiltinKind(
     prefix="controllers",
     default=default_replication_controller,
     strategy=REPLICATION_CONTROLLER_STRATEGY,
-    validator=validator(_replication_controller_spec, replica_set_status, fixed=False),
+    validator=workload_validator(_replication_controller_spec, replica_set_status, selector_is_immutable=False),
     field_labels=_replication_controller_fields,
     printer=Printer(columns=replica_columns(f"{CORE}ReplicationController"), cells=_replication_controller_cells),
 )

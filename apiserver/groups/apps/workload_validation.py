@@ -1,13 +1,42 @@
-"""Validation of the pod counts in the status of workloads."""
+"""Validation that the kinds of workloads share: the selector, and the counts of pods in spec and status."""
 
 from collections.abc import Callable
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import at, nonnegative
+from apiserver.api.validation.combinators import FieldErrors, at, immutable, nonnegative, struct
+from apiserver.api.validation.contract import Validator
 
 _OVER_REPLICAS = "cannot be greater than status.replicas"
+
+min_ready = struct(("minReadySeconds", nonnegative))
+
+replicas = struct(("replicas", nonnegative))
+
+
+def workload_validator(
+    spec: Callable[[Obj], list[FieldError]],
+    status: Callable[[Obj, Obj], list[FieldError]],
+    *,
+    selector_is_immutable: bool,
+) -> Validator:
+    """Return the validator of a kind from the checks of its spec and its status.
+
+    Args:
+        spec: checks the spec of a new object, and of a changed one.
+        status: checks (new, old) at the status subresource.
+        selector_is_immutable: whether an update may not change spec.selector.
+    """
+
+    def create(obj: Obj) -> FieldErrors:
+        return at("spec", spec(obj.get("spec") or {}))
+
+    def update(new: Obj, old: Obj) -> FieldErrors:
+        after, before = ((obj.get("spec") or {}).get("selector") for obj in (new, old))
+        return [*create(new), *(immutable("spec.selector", after, before) if selector_is_immutable else ())]
+
+    return Validator(create=create, update=update, status_update=status)
 
 
 def status_update(
