@@ -1,4 +1,4 @@
-"""How a service runs as a process: its event loop, what stops it, its garbage collector and its exit codes."""
+"""A service as a process: its event loop, what stops it, its garbage collector and its exit codes."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""How a command ends that cannot do what it was asked: one line on stderr, and an exit code."""
+"""The end of a command that cannot do what it was asked: one line on stderr, and an exit code."""
 
 import sys
 
