@@ -44,6 +44,7 @@ from apiserver.registry.bootstrap import ServerLocation, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.context import Codecs, ComputeIndexAttrs, Registry
 from apiserver.registry.custom_resources import CustomKinds
+from apiserver.registry.decoding import Decoder
 from apiserver.registry.serviceip import transaction
 from apiserver.registry.serviceip.allocator import ServiceAllocator
 from apiserver.registry.serviceip.reservations import ReservationStore
@@ -189,6 +190,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         event_ttl=config.event_ttl,
         customs=customs,
         codecs=Codecs(customs),
+        decoder=Decoder(customs.table, release.schema, release.field_schema, customs),
     )
     customs.on_change(registry.codecs.invalidate)
     transaction.load_allocations(registry)

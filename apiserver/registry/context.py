@@ -1,8 +1,8 @@
 """The collaborators of every verb as one value: storage, rows, schema, codecs, admission, time and ids."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
@@ -19,11 +19,11 @@ from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Codec, IndexAttrs, LazyIndexAttrs
 from apiserver.registry.conversion import conversion_of
 from apiserver.registry.custom_resources import CustomKinds
+from apiserver.registry.decoding import Decoder
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.security import Security
 from apiserver.registry.serviceip.allocator import ServiceAllocator
 from apiserver.registry.serviceip.reservations import ReservationStore
-from apiserver.registry.spec_cache import SpecCache, spec_caches_by_kind
 from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
 
@@ -75,9 +75,9 @@ class Registry:
     service_allocator: ServiceAllocator
     customs: CustomKinds
     codecs: Codecs
+    decoder: Decoder
     reservations: ReservationStore | None = None
     event_ttl: float = 0.0
-    spec_caches: Mapping[tuple[str, str, str], SpecCache] = field(default_factory=spec_caches_by_kind)
 
     def ttl_of(self, resource: Resource) -> float:
         """Return for how many seconds objects of a kind are kept after their last write, 0 for ever."""

@@ -1,18 +1,23 @@
 """From a body to an object of the resource's version: kind checks, typed decoding, unknown fields, defaults."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import orjson
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
+from apiserver.api.managedfields.builtin_schema import FieldSchema
+from apiserver.api.managedfields.field_sets import EncodedFieldSet
 from apiserver.api.meta import Obj
-from apiserver.api.resources import Resource
-from apiserver.api.schema import DecodeError, may_repeat_fields, strict_message
+from apiserver.api.resources import Resource, ResourceTable
+from apiserver.api.schema import DecodeError, Schema, may_repeat_fields, strict_message
 from apiserver.registry.body_kinds import check_kind
-from apiserver.registry.context import Registry
+from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.defaults import BESIDE_SPEC, set_defaults
-from apiserver.registry.spec_cache import CachedSpec
+from apiserver.registry.spec_cache import CachedSpec, SpecCache, spec_caches_by_kind
 
 YAML_ERRORS = "yaml: unmarshal errors:"
 """What go-yaml writes before its list of duplicate fields."""
@@ -38,69 +43,130 @@ class Body(NamedTuple):
     source: bytes | None = None
 
 
+_NO_FIELD_SETS: Mapping[str, EncodedFieldSet] = MappingProxyType({})
+
+
 class Decoded(NamedTuple):
     """An object ready for the strategies.
 
     Attributes:
         obj: the object, with defaults.
         warnings: the warnings about its fields.
-        cached_spec: the cached spec that the spec was copied from.
-        pending: the spec to cache: its key, and the spec as JSON.
         emptied: top-level lists that were sent empty and are stored as null: their sender owns them.
+        field_sets: the sets of some top-level fields, by name: sets that need not be computed again.
     """
 
     obj: Obj
     warnings: tuple[str, ...] = ()
-    cached_spec: CachedSpec | None = None
-    pending: tuple[bytes, bytes] | None = None
     emptied: tuple[str, ...] = ()
+    field_sets: Mapping[str, EncodedFieldSet] = _NO_FIELD_SETS
 
 
-def decode(registry: Registry, resource: Resource, body: Body, *, validation: str, kept: Obj | None = None) -> Decoded:
-    """Return the object that a body holds, in the resource's version, with defaults.
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """Decodes bodies as objects of a resource's version, with defaults.
 
-    Args:
-        registry: the server's collaborators.
-        resource: the resource that the path names.
-        body: the document.
-        validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
-        kept: the stored spec, if the write keeps it whatever the body says, as a status write does: an equal spec is
-            not decoded, and an absent one is no error.
-
-    Raises:
-        ApiError: 400, the body is not such an object.
+    Of kinds that are created by the thousand it decodes each spec only until the spec has come twice.
     """
-    spec_caches = registry.spec_caches.get((resource.group, resource.version, resource.kind))
-    if spec_caches is not None and kept is not None and "spec" not in body.obj:
-        decoded = _decode_with_spec(registry, resource, body, kept, validation)
-        return decoded._replace(obj=_in_order_of(_USUAL_ORDER, decoded.obj))
-    spec = body.obj.get("spec") if spec_caches is not None else None
-    if spec_caches is None or not spec or not isinstance(spec, dict):
-        return _decode_fully(registry, resource, body, validation)
-    reports_fields = body.raw and validation != "Ignore"
-    rest = body.obj.copy()
-    del rest["spec"]
-    if kept is not None and _is_same(spec, kept) and not (reports_fields and may_repeat_fields(body.raw, body.obj)):
-        decoded = _decode_with_spec(
-            registry, resource, Body(rest, repeated=body.repeated, source=body.source), kept, validation
-        )
+
+    table: ResourceTable
+    schema: Schema
+    field_schema: FieldSchema
+    customs: CustomKinds
+    spec_caches: Mapping[tuple[str, str, str], SpecCache] = field(default_factory=spec_caches_by_kind)
+
+    def decode(self, resource: Resource, body: Body, *, validation: str, kept: Obj | None = None) -> Decoded:
+        """Return the object that a body holds.
+
+        Args:
+            resource: the resource that the path names.
+            body: the document.
+            validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
+            kept: the stored spec, if the write keeps it whatever the body says, as a status write does: an equal spec
+                is not decoded, and an absent one is no error.
+
+        Raises:
+            ApiError: 400, the body is not such an object.
+        """
+        if kept is None or self._cache_of(resource) is None:
+            return self._decode_fully(resource, body, validation)
+        spec = body.obj.get("spec", kept)
+        if spec is kept:
+            decoded = self._decode_with_spec(resource, _without_spec(body), kept, validation)
+            return decoded._replace(obj=_in_order_of(_USUAL_ORDER, decoded.obj))
+        repeats = body.raw and validation != "Ignore" and may_repeat_fields(body.raw, body.obj)
+        if not spec or not isinstance(spec, dict) or repeats or not _is_same(spec, kept):
+            return self._decode_fully(resource, body, validation)
+        decoded = self._decode_with_spec(resource, _without_spec(body), kept, validation)
         return decoded._replace(obj=_in_order_of(body.obj, decoded.obj))
-    key, cached_spec = spec_caches.find(spec)
-    if cached_spec is not None and not (
-        reports_fields and may_repeat_fields(body.raw, rest, left_out=cached_spec.colons + 1)
-    ):
-        return _decode_with_spec(
-            registry,
-            resource,
-            Body(rest, repeated=body.repeated, source=body.source),
-            cached_spec.copy(),
-            validation,
-            cached_spec,
-        )
-    decoded = _decode_fully(registry, resource, body, validation)
-    if not key or decoded.warnings or validation == "Ignore":  # unchecked, there may be unknown fields
+
+    def decode_new(self, resource: Resource, body: Body, *, validation: str) -> Decoded:
+        """Return the object that a body holds that creates one; see `decode`."""
+        cache, spec = self._cache_of(resource), body.obj.get("spec")
+        if cache is None or not spec or not isinstance(spec, dict):
+            return self._decode_fully(resource, body, validation)
+        key, cached = cache.find(spec)
+        if cached is not None:
+            rest = _without_spec(body)
+            repeats = body.raw and validation != "Ignore"
+            if not (repeats and may_repeat_fields(body.raw, rest.obj, left_out=cached.colons + 1)):
+                return self._decode_with_spec(resource, rest, cached.copy(), validation, {"spec": cached.fields})
+        decoded = self._decode_fully(resource, body, validation)
+        if key and not decoded.warnings and validation != "Ignore":  # unchecked, there may be unknown fields
+            spec = decoded.obj["spec"]
+            fields = self.field_schema.root(resource.definition).created_field_set({"spec": spec})["f:spec"]
+            cache.keep(key, CachedSpec.of(orjson.dumps(spec), key, fields))
         return decoded
-    return decoded._replace(pending=(key, orjson.dumps(decoded.obj["spec"])))
+
+    def _cache_of(self, resource: Resource) -> SpecCache | None:
+        return self.spec_caches.get((resource.group, resource.version, resource.kind))
+
+    def _decode_with_spec(
+        self,
+        resource: Resource,
+        rest: Body,
+        spec: Obj,
+        validation: str,
+        field_sets: Mapping[str, EncodedFieldSet] = _NO_FIELD_SETS,
+    ) -> Decoded:
+        """Decode a body without its spec, and add a spec that is decoded already."""
+        obj, errors = self._decode_fields(resource, rest, validation)
+        obj["spec"] = spec
+        if default := BESIDE_SPEC.get((resource.group, resource.kind)):
+            default(obj)
+        return Decoded(obj, errors, (), field_sets)
+
+    def _decode_fully(self, resource: Resource, body: Body, validation: str) -> Decoded:
+        obj, errors = self._decode_fields(resource, body, validation)
+        set_defaults(resource.group, resource.version, resource.kind, obj)
+        emptied = tuple([name for name, value in obj.items() if value is None and body.obj.get(name) == []])
+        return Decoded(obj, errors, emptied)
+
+    def _decode_fields(self, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
+        """Return the object with its fields typed, and the errors for unknown and duplicate fields."""
+        document = body.obj
+        kind = check_kind(self.table, resource, document, body.source)
+        custom = self.customs.find(resource)
+        if custom is None and resource.custom:  # its definition went while the body came
+            raise errors.unknown_path()
+        try:
+            if custom is None:
+                decoded = self.schema.decode(
+                    resource.definition, document, body=body.raw, strict=validation != "Ignore"
+                )
+            else:
+                decoded = custom.decode(document, body=body.raw, strict=validation != "Ignore")
+        except DecodeError as error:
+            raise _cannot_be_handled(resource, kind, str(error)) from error
+        repeated = body.repeated if validation != "Ignore" else ()
+        if (decoded.errors or repeated) and validation == "Strict":
+            messages = (YAML_ERRORS + "\n  ".join(("", *repeated)), *decoded.errors) if repeated else decoded.errors
+            raise _cannot_be_handled(resource, kind, strict_message(messages))
+        obj: Obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
+        obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
+        if _resets_managed_fields(document):
+            obj["metadata"]["managedFields"] = []
+        return obj, repeated + decoded.errors
 
 
 def _is_same(spec: Obj, kept: Obj) -> bool:
@@ -119,54 +185,13 @@ def _in_order_of(document: Obj, obj: Obj) -> Obj:
     return {name: obj[name] for name, value in document.items() if value is not None and name in obj} | obj
 
 
-def _decode_with_spec(
-    registry: Registry,
-    resource: Resource,
-    rest: Body,
-    spec: Obj,
-    validation: str,
-    cached_spec: CachedSpec | None = None,
-) -> Decoded:
-    """Decode a body without its spec, and add a spec that is decoded already."""
-    obj, errors = _decode_fields(registry, resource, rest, validation)
-    obj["spec"] = spec
-    if default := BESIDE_SPEC.get((resource.group, resource.kind)):
-        default(obj)
-    return Decoded(obj, errors, cached_spec=cached_spec)
-
-
-def _decode_fully(registry: Registry, resource: Resource, body: Body, validation: str) -> Decoded:
-    obj, errors = _decode_fields(registry, resource, body, validation)
-    set_defaults(resource.group, resource.version, resource.kind, obj)
-    emptied = tuple([name for name, value in obj.items() if value is None and body.obj.get(name) == []])
-    return Decoded(obj, errors, emptied=emptied)
-
-
-def _decode_fields(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
-    """Return the object with its fields typed, and the errors for unknown and duplicate fields."""
-    document = body.obj
-    kind = check_kind(registry.table, resource, document, body.source)
-    custom = registry.customs.find(resource)
-    if custom is None and resource.custom:  # its definition went while the body came
-        raise errors.unknown_path()
-    try:
-        if custom is None:
-            decoded = registry.schema.decode(
-                resource.definition, document, body=body.raw, strict=validation != "Ignore"
-            )
-        else:
-            decoded = custom.decode(document, body=body.raw, strict=validation != "Ignore")
-    except DecodeError as error:
-        raise _cannot_be_handled(resource, kind, str(error)) from error
-    repeated = body.repeated if validation != "Ignore" else ()
-    if (decoded.errors or repeated) and validation == "Strict":
-        messages = (YAML_ERRORS + "\n  ".join(("", *repeated)), *decoded.errors) if repeated else decoded.errors
-        raise _cannot_be_handled(resource, kind, strict_message(messages))
-    obj: Obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
-    obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
-    if _resets_managed_fields(document):
-        obj["metadata"]["managedFields"] = []
-    return obj, repeated + decoded.errors
+def _without_spec(body: Body) -> Body:
+    """Return a body without its spec; bytes that have the spec are left out."""
+    if "spec" not in body.obj:
+        return body
+    rest = body.obj.copy()
+    del rest["spec"]
+    return Body(rest, repeated=body.repeated, source=body.source)
 
 
 def _resets_managed_fields(document: Obj) -> bool:

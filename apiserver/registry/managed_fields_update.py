@@ -16,7 +16,6 @@ from apiserver.api.scale_paths import scale_paths
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Decoded
 from apiserver.registry.options import Target, WriteOptions
-from apiserver.registry.spec_cache import CachedSpec
 
 _REPLICAS = NestedField.parse(".spec.replicas")
 """The field that the Scale of a built-in kind sets."""
@@ -74,29 +73,17 @@ def _set_of(field: NestedField) -> FieldSet:
 
 
 def create_managed_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
-    """Record the owner of a new object's fields; a cached spec has its field set, a pending one gets it."""
-    obj, cached_spec, pending = decoded.obj, decoded.cached_spec, decoded.pending
-    resource = target.resource
-    kind, now = registry.fields_of(resource), registry.timestamps.now()
-    owner, meta = _owner(target, options), obj["metadata"]
-    tracked = meta.get("managedFields")
-    if cached_spec is None and pending is None:
-        emptied = {f"f:{name}": MEMBER for name in decoded.emptied}
-        _set_owners(meta, entries_after_create(obj, kind, owner=owner, time=now, known=emptied))
-        return
-    if cached_spec is not None:
-        rest = obj.copy()
-        del rest["spec"]
-        # an untracked object has nothing to compare with: its field set will only be written
-        fields = cached_spec.fields if tracked else cached_spec.written
-        _set_owners(meta, entries_after_create(rest, kind, owner=owner, time=now, known={"f:spec": fields}))
-        return
-    entries = entries_after_create(obj, kind, owner=owner, time=now)
-    if pending is not None and entries and not tracked:
-        key, spec = pending
-        gvk = (resource.group, resource.version, resource.kind)
-        registry.spec_caches[gvk].keep(key, CachedSpec.of(spec, key, entries[0]["fieldsV1"]["f:spec"]))
-    _set_owners(meta, entries)
+    """Record the owner of a new object's fields."""
+    obj, meta = decoded.obj, decoded.obj["metadata"]
+    kind, now = registry.fields_of(target.resource), registry.timestamps.now()
+    known: FieldSet = {f"f:{name}": MEMBER for name in decoded.emptied}
+    if decoded.field_sets:
+        obj, tracked = obj.copy(), meta.get("managedFields")
+        for name, field_set in decoded.field_sets.items():
+            del obj[name]
+            # an untracked object has nothing to compare with: its sets will only be written
+            known[f"f:{name}"] = field_set.fields if tracked else field_set.json
+    _set_owners(meta, entries_after_create(obj, kind, owner=_owner(target, options), time=now, known=known))
 
 
 def _owner(target: Target, options: WriteOptions) -> ManagerIdentifier:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from apiserver.api.managedfields.field_sets import FieldSet
+from apiserver.api.managedfields.field_sets import EncodedFieldSet, FieldSet
 from apiserver.api.meta import Obj
 
 MAX_SPECS = 256
@@ -28,19 +28,17 @@ class CachedSpec(NamedTuple):
     Attributes:
         spec: the spec, decoded and with its defaults; shared, so never changed.
         colons: the number of colons in the spec as it was sent, by which repeated fields are found.
-        fields: the set of its fields, as managedFields has it below f:spec; shared, so never changed.
-        written: the same as JSON, for objects that only write it.
+        fields: the set of its fields, as managedFields has it below f:spec.
     """
 
     spec: Obj
     colons: int
-    fields: FieldSet
-    written: orjson.Fragment
+    fields: EncodedFieldSet
 
     @classmethod
     def of(cls, spec: bytes, key: bytes, fields: FieldSet) -> "CachedSpec":
         """Return the cached form of a spec given as JSON, which was sent as `key`."""
-        return cls(orjson.loads(spec), key.count(b":"), fields, orjson.Fragment(orjson.dumps(fields)))
+        return cls(orjson.loads(spec), key.count(b":"), EncodedFieldSet.of(fields))
 
     def copy(self) -> Obj:
         """Return a shallow copy of the spec: its fields may be set, but what is below them is shared, so copy first.

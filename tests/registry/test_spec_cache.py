@@ -1,6 +1,7 @@
 """Pods of one template share the parts of their specs: nobody may find in one what was meant for another."""
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -10,6 +11,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.user import User
 from apiserver.app import serving
 from apiserver.config import Config
+from apiserver.registry import spec_cache
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.create import create
@@ -54,7 +56,7 @@ async def stored(registry, spec, **meta):
 async def make():
     """Creates pods at a server of which each mould is frozen once it is made; from the third on there is one."""
     async with serving(Config(secure_port=0)) as running:
-        spec_caches = running.registry.spec_caches["", "v1", "Pod"]
+        spec_caches = running.registry.decoder.spec_caches["", "v1", "Pod"]
 
         async def made(spec, **meta):
             pod = await stored(running.registry, spec, **meta)
@@ -120,6 +122,27 @@ async def test_a_status_of_a_pod_of_a_mould_has_its_defaults():
         sent = {"metadata": {"name": "c"}, "spec": {"containers": [CONTAINER]}, "status": {"podIP": "10.0.0.1"}}
         written = await update(registry, target, Body(sent), WriteOptions(User("u")))
     assert orjson.loads(written.kv.value)["status"]["podIPs"] == [{"ip": "10.0.0.1"}]
+
+
+async def test_only_objects_that_are_created_come_into_the_cache():
+    async with serving(Config(secure_port=0)) as running:
+        registry = running.registry
+        pod = await stored(registry, {"containers": [CONTAINER]}, name="a")
+        pods = registry.table.find("", "v1", "pods")
+        assert pods is not None
+        target = Target(pods, "default", "a")
+        for color in ("red", "green", "blue"):
+            pod["metadata"]["labels"] = {"color": color}
+            await update(registry, target, Body(pod), WriteOptions(User("u")))
+        cache = registry.decoder.spec_caches["", "v1", "Pod"]
+        assert not cache._specs
+        assert len(cache._seen_hashes) == 1
+
+
+def test_only_the_decoder_knows_of_the_cache():
+    sources = Path(spec_cache.__file__).parents[1]
+    knowing = [path.name for path in sources.rglob("*.py") if "spec_cache" in path.read_text()]
+    assert sorted(knowing) == ["decoding.py", "spec_cache.py"]
 
 
 def spec_named(name):

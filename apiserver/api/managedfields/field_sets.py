@@ -6,7 +6,7 @@ members below it has "." among them. Tries are never changed, so they may share 
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -19,6 +19,18 @@ MEMBER: FieldSet = {}
 """The trie below a member that has no members below it. It is shared: never change it."""
 
 SELF = "."
+
+
+class EncodedFieldSet(NamedTuple):
+    """A set that many objects have, and its JSON for those that only write it. Both are shared: never change them."""
+
+    fields: FieldSet
+    json: orjson.Fragment
+
+    @classmethod
+    def of(cls, fields: FieldSet) -> "EncodedFieldSet":
+        """Return a set with its JSON."""
+        return cls(fields, orjson.Fragment(orjson.dumps(fields)))
 
 
 def union(left: FieldSet, right: FieldSet) -> FieldSet:

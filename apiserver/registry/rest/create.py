@@ -8,7 +8,7 @@ from apiserver.api.meta import Obj
 from apiserver.apiextensions.crds.termination import NO_CREATION
 from apiserver.groups.strategy import Strategy
 from apiserver.registry.context import Registry, WriteResult, index_attrs
-from apiserver.registry.decoding import Body, Decoded, decode
+from apiserver.registry.decoding import Body, Decoded
 from apiserver.registry.managed_fields_update import create_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
@@ -37,7 +37,7 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     Raises:
         ApiError: 400, 403, 404 (no such namespace), 409 (the name is taken), 422.
     """
-    decoded = decode(registry, target.resource, body, validation=options.validation)
+    decoded = registry.decoder.decode_new(target.resource, body, validation=options.validation)
     check_namespace(target, decoded.obj)
     body_warnings = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
     warnings = body_warnings + warnings_of(target.resource, decoded.obj, None, registry.schema.version)

@@ -7,7 +7,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.schema import strict_message
 from apiserver.registry.body_kinds import missing_kind, other_type, unreadable_kind
 from apiserver.registry.context import Registry
-from apiserver.registry.decoding import Body, Decoded, decode
+from apiserver.registry.decoding import Body, Decoded
 from apiserver.registry.options import Target
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.patch_body import Patch
@@ -36,8 +36,8 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
             raise errors.bad_request(missing_kind(go_json(patched)))
         if target.resource.custom and _is_of_another_type(target, patched):
             raise other_type(target.resource, patched)
-        body, kept = _without_kept(registry, target, patched, old)
-        decoded = decode(registry, target.resource, Body(body), validation=lenient, kept=kept)
+        kept = _kept_spec(target, patched, old)
+        decoded = registry.decoder.decode(target.resource, Body(patched), validation=lenient, kept=kept)
     except ApiError as error:
         if error.code == 422:
             raise
@@ -49,17 +49,10 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
     return decoded._replace(warnings=(*problems, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
 
 
-def _without_kept(registry: Registry, target: Target, patched: Obj, old: Obj) -> tuple[Obj, Obj | None]:
-    """Return the part of a patched object to decode, and the spec to keep as it is, if any.
-
-    A status patch leaves the spec unchanged, so the spec is not decoded again.
-    """
-    resource, spec = target.resource, patched.get("spec")
-    if target.subresource != "status" or spec is None or spec is not old.get("spec"):
-        return patched, None
-    if (resource.group, resource.version, resource.kind) not in registry.spec_caches:
-        return patched, None
-    return {name: value for name, value in patched.items() if name != "spec"}, spec
+def _kept_spec(target: Target, patched: Obj, old: Obj) -> Obj | None:
+    """Return the spec that a status patch leaves as it is, so that it need not be decoded again; else None."""
+    spec: Obj | None = old.get("spec")
+    return spec if target.subresource == "status" and patched.get("spec") is spec else None
 
 
 def _is_of_another_type(target: Target, patched: Obj) -> bool:

@@ -7,7 +7,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.groups.strategy import Strategy, Update
 from apiserver.registry.context import Change, Current, Registry, WriteResult, index_attrs
-from apiserver.registry.decoding import Body, decode
+from apiserver.registry.decoding import Body
 from apiserver.registry.managed_fields_update import update_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
@@ -35,7 +35,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     """
     seen = _read_current(registry, target) if target.subresource == "status" else None
     kept = seen.obj.get("spec") if seen else None
-    decoded = decode(registry, target.resource, body, validation=options.validation, kept=kept)
+    decoded = registry.decoder.decode(target.resource, body, validation=options.validation, kept=kept)
     obj = decoded.obj
     check_name(target, obj)
     check_namespace(target, obj)

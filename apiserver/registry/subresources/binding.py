@@ -4,7 +4,6 @@ from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.registry.context import Registry
-from apiserver.registry.decoding import decode
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.update import rewrite
 from apiserver.registry.subresources.call import SUCCESS, SubresourceRequest, core_resource
@@ -28,7 +27,7 @@ async def bindings(call: SubresourceRequest) -> Obj:
 
 async def _bind(call: SubresourceRequest, name: str) -> Obj:
     kind = core_resource(call.registry, "bindings")
-    binding_obj = decode(call.registry, kind, call.required_body, validation=call.options.validation).obj
+    binding_obj = call.registry.decoder.decode(kind, call.required_body, validation=call.options.validation).obj
     named = binding_obj["metadata"].get("name") or ""
     if name and named != name:
         raise errors.bad_request("name in URL does not match name in Binding object")

@@ -8,7 +8,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import SelectorError, label_selector_of
 from apiserver.registry.context import Registry
-from apiserver.registry.decoding import Body, decode
+from apiserver.registry.decoding import Body
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
 from apiserver.registry.rest import delete
 from apiserver.registry.rest.update import rewrite
@@ -81,7 +81,7 @@ def _options(call: SubresourceRequest) -> DeleteOptions:
     body = call.required_body.obj
     if body.get("apiVersion") == "policy/v1beta1":  # the one other version is the same
         body = body | {"apiVersion": EVICTION.api_version}
-    eviction_obj = decode(call.registry, EVICTION, Body(body), validation=call.options.validation).obj
+    eviction_obj = call.registry.decoder.decode(EVICTION, Body(body), validation=call.options.validation).obj
     if eviction_obj["metadata"].get("name") != call.target.name:
         raise errors.bad_request("name in URL does not match name in Eviction object")
     delete_options = eviction_obj.get("deleteOptions") or {}

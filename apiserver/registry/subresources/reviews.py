@@ -6,7 +6,6 @@ from apiserver.api import errors, field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.user import User
-from apiserver.registry.decoding import decode
 from apiserver.registry.managed_fields_update import create_managed_fields
 from apiserver.registry.subresources.call import SubresourceRequest
 
@@ -77,7 +76,7 @@ def user_info(user: User) -> Obj:
 
 def _review(call: SubresourceRequest) -> Obj:
     """Return the review of the body, with managedFields, as all objects have them."""
-    decoded = decode(call.registry, call.target.resource, call.required_body, validation=call.options.validation)
+    decoded = call.registry.decoder.decode(call.target.resource, call.required_body, validation=call.options.validation)
     decoded.obj.setdefault("spec", {})
     create_managed_fields(call.registry, call.target, decoded, call.options)
     return decoded.obj

@@ -7,7 +7,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import label_selector_of
 from apiserver.registry.context import Change
-from apiserver.registry.decoding import Body, decode
+from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
 from apiserver.registry.rest.decode_patched import decode_patched
 from apiserver.registry.rest.patch_body import Patch
@@ -79,7 +79,7 @@ def _sent(call: SubresourceRequest, body: Body, field_warnings: list[str]) -> Ob
     Raises:
         ApiError: 400, it is not a Scale, or of another object.
     """
-    decoded = decode(call.registry, SCALE, body, validation=call.options.validation)
+    decoded = call.registry.decoder.decode(SCALE, body, validation=call.options.validation)
     field_warnings[:] = decoded.warnings
     check_name(call.target, decoded.obj)
     return decoded.obj

@@ -4,7 +4,6 @@ from apiserver.api import errors, field
 from apiserver.api.meta import Obj, group_version
 from apiserver.api.resources import Resource
 from apiserver.registry.clock import rfc3339
-from apiserver.registry.decoding import decode
 from apiserver.registry.storage import key_of
 from apiserver.registry.subresources.call import SubresourceRequest, core_resource, read_parent
 
@@ -32,7 +31,9 @@ async def token(call: SubresourceRequest) -> Obj:
     Raises:
         ApiError: 400, 404, 409, 422.
     """
-    token_request = decode(call.registry, TOKEN_REQUEST, call.required_body, validation=call.options.validation).obj
+    token_request = call.registry.decoder.decode(
+        TOKEN_REQUEST, call.required_body, validation=call.options.validation
+    ).obj
     _check_names(call, token_request["metadata"])
     account = await read_parent(call)
     spec = token_request.setdefault("spec", {})

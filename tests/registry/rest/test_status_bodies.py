@@ -13,7 +13,7 @@ from apiserver.api.user import User
 from apiserver.app import serving
 from apiserver.config import Config
 from apiserver.groups.core.pods.strategy import prepare_status_update
-from apiserver.registry.decoding import Body, decode
+from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.create import create
 from apiserver.registry.rest.update import rewrite, update
@@ -107,7 +107,7 @@ def outcome(registry, raw, stored, *, validation, kept):
     """What is stored of a status update, or told instead."""
     resource, old = registry.table.find("", "v1", "pods"), stored()
     try:
-        found = decode(registry, resource, Body(orjson.loads(raw), raw), validation=validation, kept=kept)
+        found = registry.decoder.decode(resource, Body(orjson.loads(raw), raw), validation=validation, kept=kept)
     except ApiError as error:
         return error.status()
     prepare_status_update(found.obj, old)
@@ -116,7 +116,7 @@ def outcome(registry, raw, stored, *, validation, kept):
 
 
 async def test_a_body_that_repeats_the_stored_spec_comes_to_the_same_as_one_that_is_worked_out(registry, stored):
-    slow = replace(registry, spec_caches={})
+    slow = replace(registry, decoder=replace(registry.decoder, spec_caches={}))
 
     @given(bodies(stored), st.sampled_from(["Strict", "Warn", "Ignore"]))
     @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

@@ -8,7 +8,7 @@ from patience import SECONDS
 
 from apiserver.config import Config
 from apiserver.registry.bootstrap import SYSTEM
-from apiserver.registry.decoding import Body, decode
+from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.create import insert
 
@@ -58,7 +58,7 @@ async def write_under_way(api, name="a"):
     """A write of an object that was decoded by the schema of now; gives what goes on with it."""
     registry = api.running.registry
     target = Target(registry.table.find("example.com", "v1", "widgets"), "default")
-    decoded = decode(registry, target.resource, Body(widget(name, size=1)), validation="Strict")
+    decoded = registry.decoder.decode_new(target.resource, Body(widget(name, size=1)), validation="Strict")
     return lambda: insert(registry, target, decoded, WriteOptions(SYSTEM, manager="test"))
 
 
