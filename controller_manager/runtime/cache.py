@@ -81,6 +81,7 @@ class KindCache:
         self._indexed: dict[str, dict[str, dict[Key, Obj]]] = {}
         self._indexers: list[tuple[Values, dict[str, dict[Key, Obj]]]] = []
         self._listeners: list[Listener] = []
+        self._on_relist: list[Callable[[], None]] = []
         self._waiting: list[tuple[int, int, Callable[[], None]]] = []
         self._ticket = count()
         self._on_change: dict[Key, list[Callable[[], None]]] = {}
@@ -104,6 +105,10 @@ class KindCache:
     def listen(self, listener: Listener) -> None:
         """Call the listener for every change from now on, after it is visible in the cache."""
         self._listeners.append(listener)
+
+    def on_relist(self, callback: Callable[[], None]) -> None:
+        """Call the function whenever a list is about to replace all objects, from now on."""
+        self._on_relist.append(callback)
 
     def get(self, key: Key) -> Obj | None:
         """Return the object, or None if there is none."""
@@ -158,6 +163,8 @@ class KindCache:
 
     def replace(self, objects: Iterable[Obj], revision: int) -> None:
         """Replace all objects as of a revision; missing ones were deleted (tombstones have their last known state)."""
+        for callback in self._on_relist:
+            callback()
         current = {key_of(obj): obj for obj in objects}
         for key in [key for key in self._objects if key not in current]:
             self.remove(self._objects[key])

@@ -93,7 +93,7 @@ class Controller:
         self.queue = queue
         self._dependencies = dependencies
         self._workers = workers or spec.workers
-        self._expectations = Expectations(dependencies.caches, self._count_timeout)
+        self._expectations = Expectations(dependencies.caches, self._count_timeout, queue.add)
         self._last_run: dict[Key, float] = {}
         for watch in spec.watches:
             if watch.trigger is not None:

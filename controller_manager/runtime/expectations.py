@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from apiserver.api.meta import Obj, metadata
 from controller_manager.reconcile.contract import Create, Delete, Get, Key, ListAll, Patch, Request, Update
 from controller_manager.reconcile.controller_ref import is_deleting
+from controller_manager.reconcile.kinds import Kind
 from controller_manager.runtime.cache import Caches, KindCache, revision_of
 
 EXPIRES = 300.0
@@ -76,11 +78,20 @@ class Expectations:
     Args:
         caches: the caches that must see the writes.
         expired: called for a key that is processed because its wait timed out.
+        hidden: called for a key with a write of which a list may hide what became: an object that the key created, and
+            somebody deleted while the watch was broken, never comes into the cache and never leaves it.
     """
 
-    def __init__(self, caches: Caches, expired: Callable[[Key], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        caches: Caches,
+        expired: Callable[[Key], None] = lambda _: None,
+        hidden: Callable[[Key], None] = lambda _: None,
+    ) -> None:
         self._caches = caches
         self._expired = expired
+        self._hidden = hidden
+        self._kinds: set[Kind] = set()
         self._keys: dict[Key, _Pending] = {}
 
     def wrote(self, key: Key, request: Request, answer: Any, *, now: float) -> None:
@@ -95,6 +106,7 @@ class Expectations:
                     pending = self._of(key, now)
                     _, known = pending.revisions.get(str(request.kind), (cache, 0))
                     pending.revisions[str(request.kind)] = (cache, max(known, revision))
+                    self._follow_lists(cache)
             case Delete():
                 deletion = _Deletion(cache, request.key, request.uid or _uid(answer))
                 if not deletion.is_seen():
@@ -130,6 +142,17 @@ class Expectations:
     def forget(self, key: Key) -> None:
         """Forget a key that is no longer needed."""
         self._keys.pop(key, None)
+
+    def _follow_lists(self, cache: KindCache) -> None:
+        if cache.kind not in self._kinds:
+            self._kinds.add(cache.kind)
+            cache.on_relist(partial(self._before_relist, cache))
+
+    def _before_relist(self, cache: KindCache) -> None:
+        for key, pending in self._keys.items():
+            known, revision = pending.revisions.get(str(cache.kind), (None, 0))
+            if known is cache and revision > cache.revision:
+                self._hidden(key)
 
     def _of(self, key: Key, now: float) -> _Pending:
         pending = self._keys.setdefault(key, _Pending())

@@ -10,7 +10,7 @@ from running_controller import Server, creations, pod
 
 from apiserver.api import errors
 from controller_manager.reconcile.contract import Batch, Create, Delete, Watch
-from controller_manager.reconcile.kinds import POD
+from controller_manager.reconcile.kinds import CONFIG_MAP, POD
 from controller_manager.reconcile.metric_defs import Measure, Meter
 from controller_manager.runtime.controller import Controller
 from controller_manager.runtime.expectations import EXPIRES, SETTLES
@@ -149,3 +149,25 @@ async def test_what_is_gone_waits_for_nothing_and_has_no_pace(make_stage):
     loop.call_later(13, there.append, True)
     loop.call_later(14, stage.queue.add, "k")
     assert await stage.run(16) == [("k", 0), ("k", 14)]
+
+
+@pytest.mark.parametrize(("seen", "again"), [(False, [("k", 0), ("k", 2)]), (True, [("k", 0)])])
+async def test_a_key_runs_again_when_a_list_may_have_hidden_what_became_of_its_write(make_stage, seen, again):
+    """What it made was deleted while the watch was broken: caches never see it come or go, and nothing triggers."""
+
+    def plan(_key):
+        if len(stage.ran) == 1:
+            yield creations(1)[0]
+
+    stage = make_stage(plan, server=Server(revision=12), watches=(Watch(POD), Watch(CONFIG_MAP)))
+    cache = stage.caches[POD]
+    cache.replace([], 10)
+    stage.queue.add("k")
+    loop = asyncio.get_running_loop()
+    if seen:
+        loop.call_later(0.5, cache.put, pod("p0", revision=12))
+        loop.call_later(0.6, cache.remove, pod("p0", revision=13))
+    loop.call_later(1, stage.caches[CONFIG_MAP].replace, [], 14)
+    loop.call_later(2, cache.replace, [], 15)
+    loop.call_later(3, cache.replace, [], 16)
+    assert await stage.run(20) == again

@@ -4,6 +4,7 @@ import copy
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -162,7 +163,8 @@ class Cluster:
         self.caches = Caches(self.profile, Settings())
         self.timers: list[tuple[float, str, str]] = []
         self.running = {
-            spec.name: Running(spec, Expectations(self.caches)) for spec in (deployment.SPEC, replicaset.SPEC)
+            spec.name: Running(spec, Expectations(self.caches, hidden=partial(self._add, spec.name)))
+            for spec in (deployment.SPEC, replicaset.SPEC)
         }
         for controller in self.running.values():
             self.caches.provide(controller.spec)
@@ -175,6 +177,9 @@ class Cluster:
                     self.caches.cache(watch.kind).listen(self._listener(controller, watch.trigger))
         self.caches.cache(DEPLOYMENT).resync()
         self.caches.cache(REPLICA_SET).resync()
+
+    def _add(self, name: str, key: str) -> None:
+        self.running[name].add(key)
 
     def _listener(self, running: Running, trigger: Any) -> Any:
         def listen(change: Any) -> None:
