@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from controller_manager.runtime.http1 import LONGEST_HEAD, Head, MalformedError, read_head
+from controller_manager.runtime.http1 import MalformedError, ResponseParser
 
 Feed = Callable[[bytes], None]
 """A function that takes the bytes of a stream."""
@@ -105,8 +105,7 @@ class Connection(asyncio.Protocol):
         self._request: Request | None = None
         self._freed = freed
         self._transport: asyncio.Transport | None = None
-        self._head: Head | None = None
-        self._rest = b""
+        self._response = ResponseParser()
         self._pieces: list[bytes] = []
         self._exchanges = 0
         self._began = False
@@ -158,8 +157,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail or finish the exchange when the connection has ended."""
-        if self._head is not None and self._head.body.endless and exc is None:
-            self._finish(self._head)
+        if self._response.code and self._response.endless and exc is None:
+            self._finish()
         else:
             why = str(exc) if exc else "the server closed the connection"
             self._fail(LostError(why, unheard=bool(self._exchanges) and not self._began))
@@ -169,46 +168,35 @@ class Connection(asyncio.Protocol):
     # -- reading
 
     def _read(self, data: bytes, feed: Feed | None) -> None:
-        head = self._head
-        if head is None:
-            data = self._rest + data if self._rest else data
-            end = data.find(b"\r\n\r\n")
-            if end < 0:
-                self._await_head(data)
-                return
-            head, data, self._rest = read_head(data[:end]), data[end + 4 :], b""
-            if head.code < 200:  # 100 Continue and similar: the answer is still to come
-                self._read(data, feed)
-                return
-            self._head = head
-            if feed is not None and head.code < 300:
+        response = self._response
+        is_first = not response.code
+        body = response.take(data)
+        if not response.code:
+            return
+        if feed is not None and response.code < 300:
+            if is_first:
                 feed(b"")
-        body = head.body
-        if data:
-            piece = body.take(data)
-            if feed is None or head.code >= 300:
-                self._pieces.append(piece)
-            elif piece:
-                feed(piece)
-        if body.over:
-            self._finish(head)
+            if body:
+                feed(body)
+        elif body:
+            self._pieces.append(body)
+        if response.over:
+            self._finish()
 
-    def _await_head(self, data: bytes) -> None:
-        if len(data) > LONGEST_HEAD:
-            raise MalformedError("the head of the answer does not end")
-        self._rest = data
-
-    def _finish(self, head: Head) -> None:
-        request, body = self._request, b"".join(self._pieces)
-        self._request = self._head = None
+    def _finish(self) -> None:
+        request, response = self._request, self._response
+        reply = Reply(response.code, b"".join(self._pieces), response.retry_after)
+        keeps = response.keeps
+        self._request = None
         self._pieces = []
         self._exchanges += 1
+        response.begin()
         if request is not None and not request.reply.done():  # the caller may have gone
-            request.reply.set_result(Reply(head.code, body, head.retry_after))
-        if not head.keeps or head.body.extra:
-            self.abort()
-        else:
+            request.reply.set_result(reply)
+        if keeps:
             self._freed(self)
+        else:
+            self.abort()
 
     def _fail(self, error: Exception) -> None:
         request, self._request = self._request, None
