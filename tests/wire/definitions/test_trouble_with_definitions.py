@@ -61,8 +61,8 @@ def broken(monkeypatch, caplog):
     "what",
     [
         ("modify", internal("etcdserver: request timed out")),
-        ("verdict_on", RuntimeError("a schema that nobody thought of")),
-        ("rows_of", RuntimeError("names that nobody thought of")),
+        ("structural_condition", RuntimeError("a schema that nobody thought of")),
+        ("served_resources", RuntimeError("names that nobody thought of")),
     ],
 )
 async def test_a_definition_that_cannot_be_judged_is_judged_again_and_holds_up_no_other(
@@ -102,7 +102,7 @@ async def test_a_definition_that_cannot_be_loaded_keeps_no_server_from_its_start
             assert (await api.post(CRDS, made)).code == 201
             while (await api.get(path)).code != 200:
                 pass
-    trouble = broken("rows_of", RuntimeError("odd"))
+    trouble = broken("served_resources", RuntimeError("odd"))
     async with opened(config) as api:
         assert (await api.get(HERE.replace("widgets", "wodgets"))).code == 200
         assert (await api.get(HERE)).code == 404
