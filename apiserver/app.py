@@ -38,7 +38,7 @@ from apiserver.endpoints.tables import Tables
 from apiserver.endpoints.watch import Watches
 from apiserver.listening import listening, reachable
 from apiserver.metrics import Metrics
-from apiserver.registry import unsupported
+from apiserver.registry import kind_tables
 from apiserver.registry.admission import Chain, Plugin
 from apiserver.registry.bootstrap import ServerLocation, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
@@ -95,7 +95,7 @@ async def serving(
     """
     clock, ids = clock or SystemClock(), ids or RandomIds()
     release = load_release(config.version)
-    table = ResourceTable(unsupported.notices_by_kind(release.rows) if config.warn_unsupported else release.rows)
+    table = ResourceTable(kind_tables.notices_by_kind(release.rows) if config.warn_unsupported else release.rows)
     customs = CustomKinds(table)
     store = await _open(config, ComputeIndexAttrs(table, customs))
     try:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from etcd.access import ALL_KEYS, KeyPrefix
 from etcd.cluster import Cluster, Json
 from etcd.mvcc import Engine
-from etcd.pages import RangeReader
+from etcd.range_reader import RangeReader
 from etcd.store import (
     DECODE_ERRORS,
     UNFINISHED,

@@ -14,7 +14,7 @@ from apiserver.api.schema import DecodeError, Schema
 from apiserver.api.united_deployments import GROUP
 from apiserver.api.validation.combinators import at, same
 from apiserver.groups.kruise.clonesets import clone_set, old_clone_set
-from apiserver.groups.kruise.set_defaults import (
+from apiserver.groups.kruise.defaults import (
     default_advanced_stateful_set,
     default_clone_set,
     default_old_advanced_stateful_set,

@@ -13,8 +13,7 @@ from apiserver.api.schema import DecodeError, Schema
 from apiserver.api.united_deployments import GROUP, KIND, TEMPLATES, template_field
 from apiserver.groups.apps.statefulsets import default_stateful_set
 from apiserver.groups.core.pods.defaults import default_template
-from apiserver.groups.kruise.set_defaults import default_set_template
-from apiserver.groups.kruise.uniteddeployment_defaults import default_united_deployment
+from apiserver.groups.kruise.defaults import default_set_template, default_united_deployment
 from apiserver.groups.kruise.uniteddeployments import united_deployment, united_deployment_update
 from apiserver.registry.admission import Attributes
 

@@ -16,7 +16,7 @@ from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, SelectorError, parse_field_selector, parse_label_selector
 from apiserver.api.user import User
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML
-from apiserver.registry.fields import label_problem
+from apiserver.registry.kind_tables import label_problem
 from apiserver.registry.options import DeleteOptions, ListOptions, WriteOptions
 
 CACHED_LENGTH = 512

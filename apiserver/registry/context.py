@@ -1,9 +1,9 @@
 """The collaborators of every verb as one value: storage, rows, schema, codecs, admission, time and ids."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import orjson
 
@@ -13,19 +13,43 @@ from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.schema import Schema
+from apiserver.api.user import AuthenticatorResponse, User
 from apiserver.groups.conversion import Conversion
 from apiserver.registry.admission import Chain
 from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Codec, IndexAttrs, LazyIndexAttrs
-from apiserver.registry.conversion import conversion_of
 from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.decoding import Decoder
-from apiserver.registry.fields import selectable_fields
-from apiserver.registry.security import Security
+from apiserver.registry.kind_tables import conversion_of, selectable_fields
 from apiserver.registry.serviceip.allocator import ServiceAllocator
 from apiserver.registry.serviceip.reservations import ReservationStore
 from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
+
+
+class Security(Protocol):
+    """Authentication and authorization, for API objects such as TokenReviews and SubjectAccessReviews."""
+
+    @property
+    def audiences(self) -> tuple[str, ...]:
+        """The default audiences of tokens: this server."""
+        ...
+
+    def issue_token(self, claims: Obj) -> str:
+        """Return a signed token of these claims, to which the issuer is added."""
+        ...
+
+    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse | None:
+        """Return the user of a token and its audiences, None if it is invalid or for none of the given audiences."""
+        ...
+
+    def allows(self, user: User, attributes: Obj) -> bool:
+        """Return whether the user may do what resourceAttributes or nonResourceAttributes describe."""
+        ...
+
+    def rules_for(self, user: User, namespace: str) -> Obj:
+        """Return the user's permissions in a namespace, as the status of a SelfSubjectRulesReview."""
+        ...
 
 
 class Codecs:

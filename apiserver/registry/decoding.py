@@ -16,7 +16,7 @@ from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.schema import DecodeError, Schema, may_repeat_fields, strict_message
 from apiserver.registry.body_kinds import check_kind
 from apiserver.registry.custom_resources import CustomKinds
-from apiserver.registry.defaults import BESIDE_SPEC, set_defaults
+from apiserver.registry.kind_tables import BESIDE_SPEC, set_defaults
 from apiserver.registry.spec_cache import CachedSpec, SpecCache, spec_caches_by_kind
 
 YAML_ERRORS = "yaml: unmarshal errors:"

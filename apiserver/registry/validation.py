@@ -1,15 +1,50 @@
 """Validates objects on writes: metadata, then the rules of the kind, with upstream's messages in upstream's order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from apiserver.api.field import FieldError
-from apiserver.api.meta import Obj
+from apiserver.api.golang.strings import quoted
+from apiserver.api.meta import Obj, metadata
 from apiserver.api.resources import Resource
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.api.validation.metadata import validate_metadata, validate_metadata_update
+from apiserver.api.validation.names import qualified_name
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.kinds import ALL_KINDS
-from apiserver.registry.finalizer_warnings import finalizer_warnings
+
+_OTHERS = "to avoid accidental conflicts with other finalizer writers"
+
+SINCE, PATHS_SINCE = 29, 32
+"""The minor releases that began to warn, and to mention the path that a domain lacks."""
+
+_STANDARD = frozenset(("orphan", "foregroundDeletion", "kubernetes"))
+
+
+def finalizer_warnings(new: Obj, old: Obj | None, minor: int) -> tuple[str, ...]:
+    """Return the warnings for finalizers whose names others may choose too, in the order of their names.
+
+    Rules and texts are those of apiextensions-apiserver's pkg/registry/customresource/validator.go; built-in kinds
+    refuse such finalizers.
+
+    Args:
+        new: a custom object as it will be.
+        old: the object as it was, None at creation; its finalizers are not warned about again.
+        minor: the minor version of the release, such as 34.
+    """
+    added = metadata(new).get("finalizers")
+    if not added or minor < SINCE:
+        return ()
+    known = (metadata(old).get("finalizers") or ()) if old is not None else ()
+    names = sorted({*added}.difference(known))
+    return tuple(f"metadata.finalizers: {quoted(name)}: {text}" for name in names for text in _wrong(name, minor))
+
+
+def _wrong(name: str, minor: int) -> Iterator[str]:
+    yield from qualified_name(name)
+    if "/" not in name and name not in _STANDARD:
+        path = "including a path (/) " if "." in name and minor >= PATHS_SINCE else ""
+        yield f"prefer a domain-qualified finalizer name {path}{_OTHERS}"
+
 
 Check = Callable[[Resource, Obj, Obj], list[FieldError]]
 """Validates an update: (resource, new, old) → errors."""

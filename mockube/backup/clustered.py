@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from etcd.access import ALL_KEYS, ClusterConfig
 from etcd.cluster import Cluster, Json
-from etcd.pages import range_responses
+from etcd.range_reader import range_responses
 from etcd.store import UNFINISHED, Compacted, StoreError, TooLarge, Unreachable
 from mockube.backup.archive import Archive, ArchiveError, Header, Record
 from mockube.backup.options import BackupOptions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from mockube.commands.failures import fail, fail_on_file
-from mockube.commands.places import default_data_dir
+from mockube.commands.stores import default_data_dir
 
 if TYPE_CHECKING:
     from mockube.certificates import Certificates

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Any, Final
 from mockube.commands.stores import StoreLocation, declare_store, run_command, store_location
 
 if TYPE_CHECKING:
-    from mockube.backup.archive import Archive
+    from mockube.backup.archive import Archive, Header
     from mockube.backup.progress import Progress
 
+PER_SECOND: Final = 1000
+"""Revisions per second that a server makes at the most in the long run, counted since the backup."""
+BURST: Final = 100_000
+"""Further revisions that a server may make at once, if one was running at the time of the backup."""
 _HIGHEST: Final = 2**62
 """The highest resourceVersion to restore above: as many again are left above it."""
 _DESCRIPTION: Final = """\
 Put all objects of a backup into an empty store, which need not be of the kind that the backup is of. The file is
 checked before anything is written. All objects get new revisions, above those that clients may have seen of the old
-server: who watched it is told to list anew. Stop the store's servers first; one on the data directory is noticed.
+server, so clients that watched it have to list again. Stop the store's servers first; one on the data directory is
+noticed.
 """
 _EPILOG: Final = """\
 examples:
@@ -64,7 +69,6 @@ def _restore(options: argparse.Namespace) -> None:
     from mockube.backup.archive import ArchiveError, open_archive
     from mockube.backup.pki import require_no_pki, write_pki
     from mockube.backup.progress import Progress, count_text
-    from mockube.backup.revisions import highest_seen
 
     store, progress = store_location(options), Progress(quiet=options.quiet)
     archive = open_archive(options.file.expanduser().absolute())
@@ -117,3 +121,15 @@ def _revision(text: str) -> int:
     if not text.isdecimal() or int(text) > _HIGHEST:
         raise argparse.ArgumentTypeError(f"{text} is no resourceVersion: give a number up to {_HIGHEST}")
     return int(text)
+
+
+def highest_seen(header: "Header", now: float) -> int:
+    """Return an estimate of the highest revision that a client may have seen of the store in a backup.
+
+    A client that watches from a revision of the old store has to get 410 Gone, or else it would miss the differences.
+    And its memory of an object must not look newer than the object (etcd's own tool does the same in
+    `etcdutl snapshot restore --bump-revision --mark-compacted`). So all objects get new revisions, and nothing is known
+    of earlier ones. The old store's last revision is not known here; it is estimated from the time.
+    """
+    burst = 0 if header.closed else BURST
+    return header.revision + burst + round(max(now - header.taken, 0.0) * PER_SECOND)

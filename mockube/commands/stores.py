@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mockube.commands.failures import fail, fail_on_file
-from mockube.commands.places import default_data_dir
+
+
+def default_data_dir() -> Path:
+    """Return this user's own data directory, as the XDG base directory specification defines it."""
+    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (home if home.is_absolute() else Path.home() / ".local" / "share") / "mockube"
+
 
 if TYPE_CHECKING:
     from etcd.access import ClusterConfig

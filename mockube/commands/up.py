@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mockube.commands.failures import fail, fail_on_file
-from mockube.commands.places import default_data_dir
-from mockube.commands.stores import declare_etcd
+from mockube.commands.stores import declare_etcd, default_data_dir
 
 if TYPE_CHECKING:
     from apiserver.config import Config

@@ -7,7 +7,7 @@ import pytest
 
 from etcd.access import KeyPrefix
 from etcd.cluster import Cluster
-from etcd.pages import MAX_PAGE_BYTES, RangeReader, range_responses
+from etcd.range_reader import MAX_PAGE_BYTES, RangeReader, range_responses
 from etcd.store import Compacted, KeyValue, Unreachable
 
 
@@ -132,7 +132,7 @@ async def test_others_have_their_turn_between_two_pages_without_a_pause(cluster,
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr("etcd.pages.asyncio.sleep", sleep)
+    monkeypatch.setattr("etcd.range_reader.asyncio.sleep", sleep)
     fill(cluster, 700)
     await all_of(cluster)
     assert pauses == [0, 0]

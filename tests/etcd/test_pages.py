@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from etcd.cluster import Cluster
-from etcd.pages import MAX_PAGE_BYTES, MIN_PAGE_SIZE
+from etcd.range_reader import MAX_PAGE_BYTES, MIN_PAGE_SIZE
 from etcd.store import Compacted, FutureRevision, Unreachable
 
 PODS = "/registry/pods/"
 
 
 async def test_more_keys_than_a_page_are_read_at_opening(opened, access, etcd, monkeypatch):
-    monkeypatch.setattr("etcd.pages.FIRST_PAGE_SIZE", 7)
+    monkeypatch.setattr("etcd.range_reader.FIRST_PAGE_SIZE", 7)
     store = await opened(etcd.url, access=access)
     written = [await store.put(f"{PODS}{n:02}", b"%d" % n) for n in range(30)]
     await store.close()
@@ -44,7 +44,7 @@ async def test_a_page_has_fewer_keys_where_values_are_large(opened, etcd, monkey
     store = await opened(etcd.url)
     for n in range(90):
         await store.put(f"{PODS}{n:02}", bytes(MAX_PAGE_BYTES // 40) if n > 30 else b"")
-    monkeypatch.setattr("etcd.pages.FIRST_PAGE_SIZE", 10)
+    monkeypatch.setattr("etcd.range_reader.FIRST_PAGE_SIZE", 10)
     real, pages = Cluster.read, []
 
     async def read(cluster, method, request):
@@ -62,7 +62,7 @@ async def test_a_page_has_fewer_keys_where_values_are_large(opened, etcd, monkey
 
 
 async def test_a_compaction_between_two_pages_begins_the_reading_anew(opened, access, etcd, monkeypatch, caplog):
-    monkeypatch.setattr("etcd.pages.FIRST_PAGE_SIZE", 2)
+    monkeypatch.setattr("etcd.range_reader.FIRST_PAGE_SIZE", 2)
     other = await opened(etcd.url, access=access)
     for number in range(6):
         await other.put(f"{PODS}{number}", b"")
@@ -76,14 +76,14 @@ async def test_a_compaction_between_two_pages_begins_the_reading_anew(opened, ac
             etcd.call("kv/compaction", revision=str(kv.mod_revision))
         await real(seconds)
 
-    monkeypatch.setattr("etcd.pages.asyncio.sleep", compacting)
+    monkeypatch.setattr("etcd.range_reader.asyncio.sleep", compacting)
     store = await opened(etcd.url, access=access)
     assert pages
     assert store.count(PODS) == 7
 
 
 async def test_a_snapshot_from_before_the_opening_is_recalled(opened, etcd, monkeypatch):
-    monkeypatch.setattr("etcd.pages.FIRST_PAGE_SIZE", 3)
+    monkeypatch.setattr("etcd.range_reader.FIRST_PAGE_SIZE", 3)
     elder = await opened(etcd.url, attach=lambda key, value: (key, value))
     for name in ("a/1", "a/2", "a/3", "a/4", "a/5", "b/1", "b/2", "b/3"):
         await elder.put(PODS + name, b"old")

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from patience import SECONDS, bounded
 
-from etcd.worker import Worker
+from etcd.durable import Worker
 
 
 async def call(worker: Worker, work) -> Exception | None:

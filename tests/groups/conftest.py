@@ -9,7 +9,7 @@ import pytest
 from apiserver.api.meta import Obj
 from apiserver.endpoints.tables import printer_of
 from apiserver.groups.strategy import Strategy
-from apiserver.registry.defaults import set_defaults
+from apiserver.registry.kind_tables import set_defaults
 from apiserver.registry.strategy import CUSTOM_WITH_STATUS, STRATEGIES
 from apiserver.registry.validation import VALIDATORS
 

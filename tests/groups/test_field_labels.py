@@ -9,7 +9,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.schema import available_versions, load_definitions
 from apiserver.groups.rows import builtin_rows
-from apiserver.registry.fields import FIELDS, label_problem, selectable_fields
+from apiserver.registry.kind_tables import FIELDS, label_problem, selectable_fields
 
 ROWS = {(row.group, row.kind): row for row in builtin_rows(load_definitions(available_versions()[-1]))}
 

@@ -4,9 +4,8 @@ import pytest
 
 from apiserver.api.schema import available_versions, load_definitions
 from apiserver.groups.rows import builtin_rows
-from apiserver.registry import unsupported
-from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
-from apiserver.registry.fields import FIELDS
+from apiserver.registry import kind_tables
+from apiserver.registry.kind_tables import BESIDE_SPEC, DEFAULTS, FIELDS, VERSION_DEFAULTS
 from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
 from apiserver.registry.validation import SUBRESOURCE_VALIDATORS, VALIDATORS, WARNINGS
 
@@ -28,7 +27,7 @@ PARTS = {(row.group, row.kind, name) for row in ROWS for name in row.subresource
         pytest.param(BESIDE_SPEC, KINDS, id="defaults beside the spec"),
         pytest.param(VERSION_DEFAULTS, VERSIONS, id="defaults of a version"),
         pytest.param(FIELDS, KINDS, id="fields"),
-        pytest.param(unsupported.NOTICES, KINDS, id="notices"),
+        pytest.param(kind_tables.NOTICES, KINDS, id="notices"),
     ],
 )
 def test_every_key_is_of_a_kind_that_a_release_has(table, known):

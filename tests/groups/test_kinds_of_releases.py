@@ -7,12 +7,9 @@ import pytest
 
 from apiserver.api.schema import available_versions
 from apiserver.registry.bootstrap.cluster import GROUP_PRIORITIES
-from apiserver.registry.conversion import CONVERSIONS
-from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
-from apiserver.registry.fields import FIELDS
+from apiserver.registry.kind_tables import BESIDE_SPEC, CONVERSIONS, DEFAULTS, FIELDS, NOTICES, VERSION_DEFAULTS
 from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
 from apiserver.registry.subresources import VIRTUAL
-from apiserver.registry.unsupported import NOTICES
 from apiserver.registry.validation import SUBRESOURCE_VALIDATORS, VALIDATORS, WARNINGS
 from apiserver.release import load_release
 

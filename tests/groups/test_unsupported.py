@@ -7,8 +7,8 @@ from apiserver import admission
 from apiserver.api.united_deployments import GROUP
 from apiserver.groups.kinds import ALL_KINDS, KINDS
 from apiserver.groups.rows import plural_of
+from apiserver.registry.kind_tables import NOTICES, notices_by_kind
 from apiserver.registry.subresources import VIRTUAL
-from apiserver.registry.unsupported import NOTICES, notices_by_kind
 from apiserver.registry.validation import VALIDATORS
 from apiserver.release import load_release
 

@@ -12,7 +12,7 @@ from apiserver.registry.bootstrap.cluster import cluster, namespaces
 from apiserver.registry.bootstrap.flow import flow
 from apiserver.registry.bootstrap.kruise import definitions
 from apiserver.registry.bootstrap.rules import rule
-from apiserver.registry.defaults import set_defaults
+from apiserver.registry.kind_tables import set_defaults
 from apiserver.registry.strategy import STRATEGIES
 from apiserver.registry.validation import validate_create
 from apiserver.release import Release, load_release

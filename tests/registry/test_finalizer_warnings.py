@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.registry.finalizer_warnings import finalizer_warnings
+from apiserver.registry.validation import finalizer_warnings
 
 BARE = "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
 PATHLESS = BARE.replace("name to", "name including a path (/) to")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.controllers.retries import BASE_DELAY, MAX_DELAY, BackoffQueue
+from apiserver.controllers.crd import BASE_DELAY, MAX_DELAY, BackoffQueue
 
 
 class Time:

@@ -9,8 +9,8 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.app import serving
 from apiserver.config import Config, check, from_arguments
+from apiserver.registry.kind_tables import NOTICES
 from apiserver.registry.subresources import VIRTUAL
-from apiserver.registry.unsupported import NOTICES
 from apiserver.release import load_release
 from mockube.threads import in_thread
 

@@ -1,11 +1,11 @@
 """Compiles the parts of a template to functions that find values (jsonpath/jsonpath.go)."""
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from apiserver.api.golang.values import go_text, go_type
-from apiserver.api.jsonpath.comparing import ComparisonError, comparison_function
-from apiserver.api.jsonpath.nodes import (
+from apiserver.api.jsonpath.ast import (
     Action,
     Field,
     Filter,
@@ -21,6 +21,59 @@ from apiserver.api.jsonpath.nodes import (
     Wildcard,
 )
 from apiserver.api.jsonpath.parsing import parse
+
+Compare = Callable[[Any, Any], bool]
+
+
+class ComparisonError(Exception):
+    """The values cannot be compared, or not with this operator; the message is upstream's."""
+
+
+def comparison_function(sign: str) -> Compare:
+    """Return the function for a comparison operator; for an unknown one it fails when it is first called.
+
+    The function raises ComparisonError.
+    """
+    compare = _COMPARISONS.get(sign)
+    return compare if compare is not None else _unknown(sign)
+
+
+def _compared(compare: Compare, *, ordered: bool) -> Compare:
+    def compare_values(left: Any, right: Any) -> bool:
+        kind = _kind(left)
+        if kind is not _kind(right):
+            raise ComparisonError("incompatible types for comparison")
+        if ordered and kind is bool:
+            raise ComparisonError("invalid type for comparison")
+        return compare(left, right)
+
+    return compare_values
+
+
+def _kind(value: Any) -> type:
+    kind = type(value)
+    if kind not in _KINDS:
+        raise ComparisonError("invalid type for comparison")
+    return kind
+
+
+def _unknown(sign: str) -> Compare:
+    def fail(_left: Any, _right: Any) -> bool:
+        raise ComparisonError(f"unrecognized filter operator {sign}")
+
+    return fail
+
+
+_KINDS = (bool, int, float, str)
+_COMPARISONS = {
+    "==": _compared(operator.eq, ordered=False),
+    "!=": _compared(operator.ne, ordered=False),
+    "<": _compared(operator.lt, ordered=True),
+    "<=": _compared(operator.le, ordered=True),
+    ">": _compared(operator.gt, ordered=True),
+    ">=": _compared(operator.ge, ordered=True),
+}
+
 
 Values = list[Any]
 Walk = Callable[[Values], Values]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver.api.golang.values import go_type
-from apiserver.cel.functions.durations import parse_duration, parse_timestamp
+from apiserver.cel.functions.times import parse_duration, parse_timestamp
 from apiserver.cel.values import Duration, EvaluationError, Timestamp
 
 Read = Callable[[Any], Any]

@@ -8,7 +8,7 @@ from apiserver.api.golang.regexp import compile_regexp
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Literal, MapLiteral, Select
 from apiserver.cel.checker import CheckedExpr
 from apiserver.cel.declarations import TYPES
-from apiserver.cel.evaluation import loops, nodes
+from apiserver.cel.evaluation import expressions, loops
 from apiserver.cel.evaluation.calls import call
 from apiserver.cel.evaluation.frames import Frame, Step
 from apiserver.cel.types import CelType
@@ -101,16 +101,16 @@ class _Planner:
             Comprehension: self._comprehension,
         }
         self._lazy: dict[str, Callable[..., Step]] = {
-            "_&&_": nodes.conjunction,
-            "_||_": nodes.disjunction,
-            "_?_:_": nodes.conditional,
-            "or": nodes.optional_or,
-            "orValue": nodes.or_value,
-            "_==_": nodes.equality,
-            "_!=_": nodes.inequality,
-            "_[_]": nodes.index,
-            "_[?_]": nodes.optional_index,
-            "_?._": nodes.optional_index,
+            "_&&_": expressions.conjunction,
+            "_||_": expressions.disjunction,
+            "_?_:_": expressions.conditional,
+            "or": expressions.optional_or,
+            "orValue": expressions.or_value,
+            "_==_": expressions.equality,
+            "_!=_": expressions.inequality,
+            "_[_]": expressions.index,
+            "_[?_]": expressions.optional_index,
+            "_?._": expressions.optional_index,
             "@in": self._in,
         }
 
@@ -130,7 +130,7 @@ class _Planner:
 
     def _ident(self, node: Ident) -> Step:
         index = self._scope.get(node.name.removeprefix("."))
-        return self._type(node.name) if index is None else nodes.variable(index)
+        return self._type(node.name) if index is None else expressions.variable(index)
 
     def _type(self, name: str) -> Step:
         kind: CelType = TYPES[name.removeprefix(".")]
@@ -140,7 +140,7 @@ class _Planner:
         if node.id in self._checked.names:
             return self._type(self._checked.names[node.id])
         operand = self._whole(node.operand)
-        return nodes.presence(operand, node.field) if node.test else nodes.field_of(operand, node.field)
+        return expressions.presence(operand, node.field) if node.test else expressions.field_of(operand, node.field)
 
     def _call(self, node: Call) -> Step:
         function, target = self._checked.call(node)
@@ -163,11 +163,11 @@ class _Planner:
     def _whole(self, node: Expr, step: Step | None = None) -> Step:
         """Return the closure of an operand whose part is taken."""
         step = step or self.plan(node)
-        return step if _is_attribute(node) or _is_choice(node) else nodes.computed(step)
+        return step if _is_attribute(node) or _is_choice(node) else expressions.computed(step)
 
     def _unobserved(self, node: Expr, step: Step) -> Step:
         is_counted = _is_attribute(node) and not _is_choice(node) and step not in self._constants
-        return nodes.unobserved(step) if is_counted else step
+        return expressions.unobserved(step) if is_counted else step
 
     def _check_pattern(self, pattern: str) -> None:
         try:
@@ -178,21 +178,21 @@ class _Planner:
     def _in(self, value: Step, container: Step) -> Step:
         constants = self._constants.get(container)
         if type(constants) is list and all(type(item) in (str, int, Uint) for item in constants):
-            return nodes.membership_of_constants(value, frozenset(constants))
-        return nodes.membership(value, container)
+            return expressions.membership_of_constants(value, frozenset(constants))
+        return expressions.membership(value, container)
 
     def _list(self, node: ListLiteral) -> Step:
         items = tuple(map(self.plan, node.items))
         if not node.optional and all(item in self._constants for item in items):
             return self._constant([self._constants[item] for item in items])
-        return nodes.list_literal(items, node.optional)
+        return expressions.list_literal(items, node.optional)
 
     def _map(self, node: MapLiteral) -> Step:
         entries = []
         for entry in node.entries:
             assert not isinstance(entry.key, str)
             entries.append((self.plan(entry.key), self.plan(entry.value), entry.optional))
-        literal = nodes.map_literal(entries)
+        literal = expressions.map_literal(entries)
         is_constant = all(
             key in self._constants and value in self._constants and not optional for key, value, optional in entries
         )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver.api.golang.numbers import parse_int, parse_uint
-from apiserver.cel.functions.durations import (
+from apiserver.cel.functions.times import (
     SECOND,
     duration_text,
     of_seconds,

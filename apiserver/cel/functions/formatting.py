@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver.api.schema import quoted
-from apiserver.cel.functions.durations import duration_text, timestamp_text
+from apiserver.cel.functions.times import duration_text, timestamp_text
 from apiserver.cel.limits import check_length
 from apiserver.cel.values import (
     Duration,

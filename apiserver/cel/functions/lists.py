@@ -5,7 +5,7 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any
 
-from apiserver.cel.functions.durations import FIRST, checked_duration
+from apiserver.cel.functions.times import FIRST, checked_duration
 from apiserver.cel.limits import MAX_RANGE, check_count
 from apiserver.cel.values import (
     NONE,

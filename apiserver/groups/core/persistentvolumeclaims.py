@@ -12,7 +12,7 @@ from apiserver.api.validation.resource_lists import is_native
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import UNSET, Cells, is_deleted, mapping, quantity_text, text_of, texts
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
-from apiserver.groups.core.pods.volume_defaults import default_claim_spec
+from apiserver.groups.core.pods.defaults import default_claim_spec
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import stored
 from apiserver.groups.quantities import round_up_to_milli

@@ -22,8 +22,8 @@ from apiserver.groups.core.persistentvolumeclaims import (
     storage_class_name,
     whole_amount,
 )
+from apiserver.groups.core.pods.defaults import default_source
 from apiserver.groups.core.pods.scheduling import node_selector
-from apiserver.groups.core.pods.volume_defaults import default_source
 from apiserver.groups.core.pods.volumes import ERROR_PATHS, ONE_TYPE, csi_driver_name
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.quantities import round_up_to_milli

@@ -13,7 +13,7 @@ from apiserver.groups.core.pods.templates import (
     validate_selector,
 )
 from apiserver.groups.core.pods.validation import pod_template
-from apiserver.groups.kruise.set_defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
+from apiserver.groups.kruise.defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
 from apiserver.groups.kruise.update_strategies import beyond_images, in_place, priority, scatter, share
 
 _IN_PLACE_ONLY = IN_PLACE[-1]

@@ -17,7 +17,7 @@ from apiserver.groups.core.pods.templates import (
     validate_selector,
 )
 from apiserver.groups.core.pods.validation import template_metadata
-from apiserver.groups.kruise.set_defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
+from apiserver.groups.kruise.defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
 from apiserver.groups.kruise.update_strategies import beyond_images, priority
 
 _PARALLEL = "Parallel"

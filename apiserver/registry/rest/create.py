@@ -17,10 +17,7 @@ from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid
 from apiserver.registry.serviceip.transaction import allocate_for_write
 from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import strategy_of
-from apiserver.registry.validation import (
-    validate_create,
-    warnings_of,
-)
+from apiserver.registry.validation import validate_create, warnings_of
 from etcd.store import Conflict, KeyValue
 
 _ALREADY_EXISTS = 409

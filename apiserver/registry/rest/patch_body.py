@@ -11,8 +11,8 @@ from apiserver.api.errors import ApiError
 from apiserver.api.golang.values import go_json, go_text, json_as_written
 from apiserver.api.meta import Obj
 from apiserver.api.patch import json_patch, merge_patch, strategic_merge
+from apiserver.api.patch.json_patch import decoding_errors
 from apiserver.api.patch.merge_schema import MergeKind
-from apiserver.api.patch.operation_schema import decoding_errors
 from apiserver.api.schema import DecodeError, may_repeat_fields, repeated_fields
 
 JSON_PATCH = "application/json-patch+json"

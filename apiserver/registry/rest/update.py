@@ -18,12 +18,7 @@ from apiserver.registry.serviceip.transaction import allocate_for_write, release
 from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.strategy import strategy_of
-from apiserver.registry.validation import (
-    Check,
-    validate_status_update,
-    validate_subresource_update,
-    validate_update,
-)
+from apiserver.registry.validation import Check, validate_status_update, validate_subresource_update, validate_update
 from etcd.store import KeyValue
 
 

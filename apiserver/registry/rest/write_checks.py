@@ -8,9 +8,7 @@ from apiserver.api.meta import Obj
 from apiserver.registry.admission import Attributes, Operation
 from apiserver.registry.context import Registry
 from apiserver.registry.options import Target, WriteOptions
-from apiserver.registry.validation import (
-    warnings_of,
-)
+from apiserver.registry.validation import warnings_of
 
 
 def write_warnings(registry: Registry, target: Target, new: Obj, old: Obj) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.api.jsonpath import JSONPath, JSONPathError, WalkError
-from apiserver.api.jsonpath.nodes import (
+from apiserver.api.jsonpath.ast import (
     Field,
     Filter,
     Identifier,

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.validation.definition import validator
-from apiserver.registry.defaults import set_defaults
+from apiserver.registry.kind_tables import set_defaults
 from apiserver.registry.strategy import STRATEGIES
 
 KIND = ("apiextensions.k8s.io", "CustomResourceDefinition")

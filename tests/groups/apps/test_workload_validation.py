@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.defaults import set_defaults
+from apiserver.registry.kind_tables import set_defaults
 from apiserver.registry.validation import VALIDATORS
 
 Obj = dict[str, Any]

@@ -1,6 +1,6 @@
 """Events as events.k8s.io names their fields, and as they are stored."""
 
-from apiserver.registry.conversion import CONVERSIONS
+from apiserver.registry.kind_tables import CONVERSIONS
 
 NEW = {
     "metadata": {"name": "e"},

@@ -7,7 +7,7 @@ from patience import SECONDS
 
 from apiserver.api.errors import internal
 from apiserver.config import Config
-from apiserver.controllers import crd, crd_finalizer, retries
+from apiserver.controllers import crd, crd_finalizer
 from apiserver.registry.rest import update
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -19,8 +19,8 @@ A_WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(retries, "BASE_DELAY", 0.01)
-    monkeypatch.setattr(retries, "MAX_DELAY", 0.05)
+    monkeypatch.setattr(crd, "BASE_DELAY", 0.01)
+    monkeypatch.setattr(crd, "MAX_DELAY", 0.05)
 
 
 @pytest.fixture

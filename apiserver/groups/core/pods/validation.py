@@ -21,14 +21,13 @@ from apiserver.api.validation.metadata import validate_annotations
 from apiserver.api.validation.resource_lists import container_resources, pod_resources
 from apiserver.groups.core.pods.annotations import pod_annotations
 from apiserver.groups.core.pods.containers import (
+    CONTAINERS,
     PodContext,
     containers,
     ephemeral_containers,
     image_spaces,
     init_containers,
 )
-from apiserver.groups.core.pods.network import dns, host_aliases, host_network
-from apiserver.groups.core.pods.operating_system import operating_system
 from apiserver.groups.core.pods.qos import qos_class
 from apiserver.groups.core.pods.scheduling import (
     affinity,
@@ -39,6 +38,154 @@ from apiserver.groups.core.pods.scheduling import (
 )
 from apiserver.groups.core.pods.security import host_users, pod_security
 from apiserver.groups.core.pods.volumes import volumes
+
+_FOR_WINDOWS = "cannot be set for a windows pod"
+
+_FOR_LINUX = "windows options cannot be set for a linux pod"
+
+_SYSTEMS = frozenset({"linux", "windows"})
+
+_NOT_ON_WINDOWS = (  # fields of the pod spec, in the order in which upstream checks them
+    "securityContext.appArmorProfile",
+    "securityContext.seLinuxOptions",
+    "hostUsers",
+    "hostPID",
+    "hostIPC",
+    "securityContext.seccompProfile",
+    "securityContext.fsGroup",
+    "securityContext.fsGroupChangePolicy",
+    "securityContext.sysctls",
+    "shareProcessNamespace",
+    "securityContext.runAsUser",
+    "securityContext.runAsGroup",
+    "securityContext.supplementalGroups",
+    "securityContext.supplementalGroupsPolicy",
+    "securityContext.seLinuxChangePolicy",
+)
+
+_CONTAINER_NOT_ON_WINDOWS = (
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "capabilities",
+    "readOnlyRootFilesystem",
+    "privileged",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "runAsUser",
+    "runAsGroup",
+)
+
+
+def operating_system(spec: Obj) -> FieldErrors:
+    """Return the errors of spec.os, and of fields that are not allowed for that operating system."""
+    system = spec.get("os")
+    if system is None:
+        return ()
+    name = system.get("name")
+    if not name:
+        return (field.required("os.name", "cannot be empty"),)
+    if name not in _SYSTEMS:
+        return (field.not_supported("os", name, _SYSTEMS),)
+    return list(_linux(spec) if name == "linux" else _windows(spec))
+
+
+def _contexts(spec: Obj) -> Iterator[tuple[str, Obj]]:
+    """Yield the security contexts of all containers, each with its path."""
+    for kind in CONTAINERS:
+        for index, container in enumerate(spec.get(kind) or ()):
+            if context := container.get("securityContext"):
+                yield f"{kind}[{index}].securityContext", context
+
+
+def _linux(spec: Obj) -> Iterator[FieldError]:
+    if (spec.get("securityContext") or {}).get("windowsOptions") is not None:
+        yield field.forbidden("securityContext.windowsOptions", _FOR_LINUX)
+    for path, context in _contexts(spec):
+        if context.get("windowsOptions") is not None:
+            yield field.forbidden(f"{path}.windowsOptions", _FOR_LINUX)
+
+
+def _windows(spec: Obj) -> Iterator[FieldError]:
+    for path in _NOT_ON_WINDOWS:
+        parent, _, name = path.rpartition(".")
+        value = ((spec.get(parent) or {}) if parent else spec).get(name)
+        if value is not None and (parent or name != "hostPID" or value):
+            yield field.forbidden(path, _FOR_WINDOWS)
+    for path, context in _contexts(spec):
+        for name in _CONTAINER_NOT_ON_WINDOWS:
+            if context.get(name) is not None:
+                yield field.forbidden(f"{path}.{name}", _FOR_WINDOWS)
+
+
+_MAX_NAMESERVERS = 3
+
+_MAX_SEARCHES = 32
+
+_MAX_SEARCH_CHARACTERS = 2048
+
+
+def dns(spec: Obj) -> FieldErrors:
+    """Return the errors of spec.dnsConfig together with spec.dnsPolicy (validatePodDNSConfig)."""
+    config, is_none = spec.get("dnsConfig"), spec.get("dnsPolicy") == "None"
+    if config is None:
+        detail = "must provide `dnsConfig` when `dnsPolicy` is None"
+        return (field.required("dnsConfig", detail),) if is_none else ()
+    if is_none and not config.get("nameservers"):
+        detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+        return (field.required("dnsConfig.nameservers", detail),)
+    errors = [*_nameservers(config.get("nameservers") or []), *_searches(config.get("searches") or [])]
+    for index, option in enumerate(config.get("options") or ()):
+        if not option.get("name"):
+            errors.append(field.required(f"options[{index}]", "must not be empty"))
+    return list(checks.prefix_errors("dnsConfig", errors))
+
+
+def _nameservers(servers: list[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if len(servers) > _MAX_NAMESERVERS:
+        detail = f"must not have more than {_MAX_NAMESERVERS} nameservers"
+        errors.append(field.invalid("nameservers", servers, detail))
+    return [*errors, *checks.each_invalid("nameservers", servers, names.ip)]
+
+
+def _searches(searches: list[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if len(searches) > _MAX_SEARCHES:
+        detail = f"must not have more than {_MAX_SEARCHES} search paths"
+        errors.append(field.invalid("searches", searches, detail))
+    if len(" ".join(searches)) > _MAX_SEARCH_CHARACTERS:
+        detail = f"must not have more than {_MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list"
+        errors.append(field.invalid("searches", searches, detail))
+    for index, search in enumerate(searches):
+        if search != ".":
+            bare = search.removesuffix(".")
+            errors += checks.invalid_values(f"searches[{index}]", bare, names.dns1123_subdomain_with_underscore(bare))
+    return errors
+
+
+def host_aliases(aliases: list[Obj]) -> FieldErrors:
+    """Return the errors of spec.hostAliases (ValidateHostAliases)."""
+    errors: list[FieldError] = []
+    for index, alias in enumerate(aliases):
+        address = alias.get("ip", "")
+        errors += checks.invalid_values(f"[{index}].ip", address, names.ip(address))
+        errors += checks.each_invalid(f"[{index}].hostnames", alias.get("hostnames"), names.dns1123_subdomain)
+    return errors
+
+
+def host_network(spec: Obj, *, pod: bool) -> FieldErrors:
+    """Return the errors of hostPorts in the host's network; templates may omit them (validatePodHostNetworkDeps)."""
+    if not spec.get("hostNetwork"):
+        return ()
+    detail = "must match `containerPort` when `hostNetwork` is true"
+    return [
+        field.invalid(f"containers[{index}].ports[{port_index}].hostPort", port.get("hostPort", 0), detail)
+        for index, container in enumerate(spec.get("containers") or ())
+        for port_index, port in enumerate(container.get("ports") or ())
+        if (pod or port.get("hostPort")) and port.get("hostPort", 0) != port.get("containerPort")
+    ]
+
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from apiserver.api.meta import Obj
 from apiserver.api.united_deployments import GROUP
 from apiserver.registry.bootstrap.kruise import clone_sets, sets, stateful_sets, united_deployments
-from apiserver.registry.bootstrap.kruise.words import Schema
+from apiserver.registry.bootstrap.kruise.schema_builders import Schema
 
 _CREATED = {
     "name": "AGE",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from apiserver.api.meta import Obj
-from apiserver.registry.bootstrap.kruise.words import (
+from apiserver.registry.bootstrap.kruise.schema_builders import (
     NAMES,
     Schema,
     anything,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apiserver.registry.bootstrap.kruise import sets
-from apiserver.registry.bootstrap.kruise.words import (
+from apiserver.registry.bootstrap.kruise.schema_builders import (
     INT_OR_PERCENT,
     Schema,
     conditions,

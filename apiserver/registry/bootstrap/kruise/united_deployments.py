@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apiserver.registry.bootstrap.kruise import clone_sets, stateful_sets
-from apiserver.registry.bootstrap.kruise.words import (
+from apiserver.registry.bootstrap.kruise.schema_builders import (
     Schema,
     anything,
     conditions,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from apiserver.api.meta import Obj
-from apiserver.groups.core.pods.images import pull_policy
-from apiserver.registry.defaults import set_defaults
+from apiserver.groups.core.pods.defaults import pull_policy
+from apiserver.registry.kind_tables import set_defaults
 
 DIGEST = "sha256:" + "0" * 64
 

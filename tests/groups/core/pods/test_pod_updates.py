@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apiserver.groups.core.pods.updates import ephemeral_containers_update
-from apiserver.registry.defaults import set_defaults
+from apiserver.registry.kind_tables import set_defaults
 from apiserver.registry.validation import VALIDATORS
 
 Obj = dict[str, Any]

@@ -1,9 +1,10 @@
-"""Defaults of CloneSets and Advanced StatefulSets, like OpenKruise's mutating webhooks (apis/apps/defaults)."""
+"""Defaults of OpenKruise's workloads, like its mutating webhooks (openkruise/kruise apis/apps/defaults)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apiserver.api.meta import Obj
+from apiserver.api.united_deployments import MANUAL, subsets_of
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY
 from apiserver.groups.core.persistentvolumeclaims import default_claim
 from apiserver.groups.core.pods.defaults import default_template
@@ -105,3 +106,21 @@ def _ensure_object(holder: Obj, name: str) -> Obj:
     _default_missing(holder, {name: {}})
     value: Obj = holder[name]
     return value
+
+
+_BOUNDS = ("minReplicas", "maxReplicas")
+
+
+def default_united_deployment(spec: Obj) -> None:
+    """Set the defaults of a UnitedDeployment's spec: one pod, and minReplicas 0 in subsets if any subset has bounds."""
+    spec.setdefault("replicas", 1)
+    spec.setdefault("revisionHistoryLimit", REVISION_HISTORY)
+    strategy = spec.setdefault("updateStrategy", {})
+    strategy["type"] = strategy.get("type") or MANUAL
+    if strategy["type"] == MANUAL:
+        strategy.setdefault("manualUpdate", {})
+    subsets = subsets_of(spec)
+    has_replicas = any(subset.get("replicas") is not None for subset in subsets)
+    if not has_replicas and any(subset.get(name) is not None for subset in subsets for name in _BOUNDS):
+        for subset in subsets:
+            subset.setdefault("minReplicas", 0)
