@@ -54,10 +54,10 @@ def closed_connections() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def kubectl_path() -> str:
     """The path of kubectl; a machine without it skips the test, unless it is the one that decides."""
-    found = shutil.which("kubectl")
-    if found is None and os.environ.get("CI"):
+    path = shutil.which("kubectl")
+    if path is None and os.environ.get("CI"):
         pytest.fail("kubectl is not on PATH")
-    return found or pytest.skip("kubectl is not on PATH")
+    return path or pytest.skip("kubectl is not on PATH")
 
 
 @pytest.fixture(scope="session")
@@ -113,8 +113,8 @@ def _binaries() -> dict[str, str]:
     default = shutil.which("kubectl")
     given = [Path(path) for path in os.environ.get("MOCKUBE_KUBECTLS", "").split(":") if path]
     beside = sorted(Path(default).resolve().parent.glob("kubectl[.-]*")) if default else []
-    found = [path for path in (*beside, *given) if os.access(path, os.X_OK)]
-    versions = {path.name.removeprefix("kubectl").strip(".-"): str(path) for path in found}
+    paths = [path for path in (*beside, *given) if os.access(path, os.X_OK)]
+    versions = {path.name.removeprefix("kubectl").strip(".-"): str(path) for path in paths}
     return versions or ({"default": default} if default else {})
 
 
@@ -134,8 +134,8 @@ def wait_for() -> Callable[[Callable[[], Any]], Any]:
     def wait(what: Callable[[], Any]) -> Any:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
-            if found := what():
-                return found
+            if value := what():
+                return value
             time.sleep(0.05)
         raise AssertionError("it does not come true")
 
@@ -196,7 +196,7 @@ class Kubectl:
         """Run a command that fails with such words."""
         return self._said(self.run(line, given, **environment), pattern, code=1)
 
-    def told(self, line: str, given: str = "") -> str:
+    def output(self, line: str, given: str = "") -> str:
         """What a command that works prints to stdout."""
         ran = self.run(line, given)
         assert ran.code == 0, ran
@@ -206,8 +206,8 @@ class Kubectl:
         """Wait until every pod is Ready and none is on its way out."""
         ready = '{range .items[*]}{.metadata.deletionTimestamp}{.status.conditions[?(@.type=="Ready")].status} {end}'
         end = time.monotonic() + SECONDS
-        while set(found := self.told(f"get pods -o 'jsonpath={ready}'").split()) - {"True"}:
-            assert time.monotonic() < end, f"the pods do not settle: {found}"
+        while set(statuses := self.output(f"get pods -o 'jsonpath={ready}'").split()) - {"True"}:
+            assert time.monotonic() < end, f"the pods do not settle: {statuses}"
             time.sleep(0.05)
 
     def file(self, name: str, text: str) -> str:

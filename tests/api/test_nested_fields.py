@@ -13,7 +13,7 @@ NO_MAP = "expected map[string]interface{}"
 
 
 @pytest.mark.parametrize(
-    ("obj", "found"),
+    ("obj", "number"),
     [
         ({"spec": {"replicas": 3}}, 3),
         ({"spec": {"replicas": 0}}, 0),
@@ -22,8 +22,8 @@ NO_MAP = "expected map[string]interface{}"
         ({}, None),
     ],
 )
-def test_a_number_is_found_or_is_not_there(obj: Obj, found: int | None):
-    assert REPLICAS.read_int64(obj) == found
+def test_a_number_is_found_or_is_not_there(obj: Obj, number: int | None):
+    assert REPLICAS.read_int64(obj) == number
 
 
 @pytest.mark.parametrize(

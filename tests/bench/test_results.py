@@ -40,8 +40,8 @@ def checkout(tmp_path: Path) -> Path:
 def unnamed(checkout: Path) -> str:
     """Why no commit names what is measured."""
     program = "import machine; print(machine.unnamed())"
-    told = subprocess.run([sys.executable, "-c", program], cwd=checkout / "bench", capture_output=True, check=True)
-    return told.stdout.decode().strip()
+    output = subprocess.run([sys.executable, "-c", program], cwd=checkout / "bench", capture_output=True, check=True)
+    return output.stdout.decode().strip()
 
 
 def test_a_clean_checkout_is_named_by_its_commit(checkout: Path) -> None:

@@ -52,7 +52,7 @@ def cost() -> Callable[[str], int]:
 def mistakes() -> Callable[[str], list[str]]:
     """What is wrong with an expression, without the text that is pointed into: ["1:5: …"]."""
 
-    def told(text: str) -> list[str]:
+    def check(text: str) -> list[str]:
         try:
             outcome_of(text)
         except (CompileError, EvaluationError) as error:
@@ -60,36 +60,36 @@ def mistakes() -> Callable[[str], list[str]]:
             return [part.partition("\n | ")[0].strip() for part in first if part]
         return []
 
-    return told
+    return check
 
 
 @pytest.fixture(scope="session")
 def checked() -> Callable[..., list[str]]:
     """What is wrong with an object by the rules of a schema."""
 
-    def told(schema: Obj, obj: Any, *old: Any) -> list[str]:
+    def check(schema: Obj, obj: Any, *old: Any) -> list[str]:
         return [str(error) for error in RuleValidator(schema).check(obj, *old)]
 
-    return told
+    return check
 
 
 @pytest.fixture(scope="session")
 def holds() -> Callable[..., list[str]]:
     """What is wrong with the value of a field "v" by a rule of the field; before an update it was `old`."""
 
-    def told(rule: str | Obj, schema: Obj, obj: Any, *old: Any) -> list[str]:
+    def check(rule: str | Obj, schema: Obj, obj: Any, *old: Any) -> list[str]:
         rules = [{"rule": rule} if isinstance(rule, str) else rule]
         root = {"type": "object", "properties": {"v": schema | {"x-kubernetes-validations": rules}}}
         return [str(error) for error in RuleValidator(root).check({"v": obj}, *({"v": each} for each in old))]
 
-    return told
+    return check
 
 
 @pytest.fixture(scope="session")
 def refused() -> Callable[..., list[str]]:
     """What is wrong with the rules of a schema that stands at "s"."""
 
-    def told(schema: Obj, **options: Any) -> list[str]:
+    def check(schema: Obj, **options: Any) -> list[str]:
         return [str(error) for error in rule_errors(schema, "s", **options)]
 
-    return told
+    return check

@@ -152,8 +152,8 @@ def test_a_rule_that_nothing_bounds_is_refused_by_far(refused):
 def test_a_message_may_not_cost_too_much_either(refused):
     rule = {"rule": "true", "messageExpression": "self.map(x, self.map(y, y + x).join()).join()"}
     errors = refused(of(v=ruled(many(TEXT), rule)))
-    place = "s.properties[v].x-kubernetes-validations[0].messageExpression"
-    assert errors[0].startswith(f"{place}: Forbidden: estimated messageExpression cost exceeds budget by factor of")
+    path = "s.properties[v].x-kubernetes-validations[0].messageExpression"
+    assert errors[0].startswith(f"{path}: Forbidden: estimated messageExpression cost exceeds budget by factor of")
 
 
 def test_one_evaluation_may_not_cost_more_than_a_million():

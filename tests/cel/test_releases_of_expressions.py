@@ -17,7 +17,7 @@ VALUE = {
 
 
 @pytest.fixture
-def told(refused):
+def errors_of(refused):
     """What is wrong with a rule that is new to a release, without the text that is pointed into."""
 
     def wrong(rule, release, **options):
@@ -56,11 +56,11 @@ def told(refused):
         ("self.l.sortBy(x, -x).size() > 0", 35),
     ],
 )
-def test_a_new_rule_may_use_what_the_release_before_knew(told, rule, since):
-    assert told(rule, since) == told(rule, 0) == []
+def test_a_new_rule_may_use_what_the_release_before_knew(errors_of, rule, since):
+    assert errors_of(rule, since) == errors_of(rule, 0) == []
     if since > 25:
-        assert told(rule, since - 1) != []
-        assert told(rule, since - 1, preexisting=PreexistingExpressions(frozenset((rule,)))) == []
+        assert errors_of(rule, since - 1) != []
+        assert errors_of(rule, since - 1, preexisting=PreexistingExpressions(frozenset((rule,)))) == []
 
 
 @pytest.mark.parametrize(
@@ -74,30 +74,30 @@ def test_a_new_rule_may_use_what_the_release_before_knew(told, rule, since):
         ("self.namespace == ''", ["undefined field 'namespace'"]),
     ],
 )
-def test_what_a_release_does_not_know_is_told_in_its_words(told, rule, errors):
-    found = told(rule, 27)
-    assert len(found) == len(errors)
-    assert all(error in each for error, each in zip(errors, found, strict=True))
+def test_what_a_release_does_not_know_is_told_in_its_words(errors_of, rule, errors):
+    reported = errors_of(rule, 27)
+    assert len(reported) == len(errors)
+    assert all(error in each for error, each in zip(errors, reported, strict=True))
 
 
-def test_literals_are_looked_at_since_the_release_that_knows_how(told):
-    assert told("timestamp('x') != timestamp('y') || self.s == ''", 30) == [
+def test_literals_are_looked_at_since_the_release_that_knows_how(errors_of):
+    assert errors_of("timestamp('x') != timestamp('y') || self.s == ''", 30) == [
         "1:11: invalid timestamp argument",
         "1:29: invalid timestamp argument",
     ]
-    assert told("self.s.matches('[') || true", 30) == ["1:16: invalid matches argument"]
-    assert told("self.s.matches('[') || true", 29) == []
-    assert told("[1, 'a'].size() == 2", 25) == ["1:5: expected type 'int' but found 'string'"]
+    assert errors_of("self.s.matches('[') || true", 30) == ["1:16: invalid matches argument"]
+    assert errors_of("self.s.matches('[') || true", 29) == []
+    assert errors_of("[1, 'a'].size() == 2", 25) == ["1:5: expected type 'int' but found 'string'"]
 
 
-def test_messages_are_told_apart_from_rules(told):
+def test_messages_are_told_apart_from_rules(errors_of):
     text = "'%d'.format([1])"
     rule = {"rule": "self.s == 'a'", "messageExpression": text}
-    assert told(rule, 29) == ["1:12: undeclared reference to 'format' (in container '')"]
-    assert told(rule, 29, preexisting=PreexistingExpressions(frozenset((text,)))) != []
-    assert told(rule, 29, preexisting=PreexistingExpressions(messages=frozenset((text,)))) == []
+    assert errors_of(rule, 29) == ["1:12: undeclared reference to 'format' (in container '')"]
+    assert errors_of(rule, 29, preexisting=PreexistingExpressions(frozenset((text,)))) != []
+    assert errors_of(rule, 29, preexisting=PreexistingExpressions(messages=frozenset((text,)))) == []
 
 
-def test_a_field_is_called_as_it_is_escaped_unless_it_is_a_keyword(told):
-    assert told("self.a__underscores__b == '' && self.namespace == self.__namespace__", 0) == []
-    assert told("self.a__b == ''", 0) == ["1:5: undefined field 'a__b'"]
+def test_a_field_is_called_as_it_is_escaped_unless_it_is_a_keyword(errors_of):
+    assert errors_of("self.a__underscores__b == '' && self.namespace == self.__namespace__", 0) == []
+    assert errors_of("self.a__b == ''", 0) == ["1:5: undefined field 'a__b'"]

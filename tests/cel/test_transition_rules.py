@@ -103,8 +103,8 @@ def test_a_message_may_speak_of_what_was_there_before(checked):
 
 
 def verdict(schema, obj, old):
-    found = RuleValidator(schema).validate(obj, old)
-    return [str(error) for error in found.errors], found.warnings
+    result = RuleValidator(schema).validate(obj, old)
+    return [str(error) for error in result.errors], result.warnings
 
 
 ODD = {"rule": "self % 2 == 1", "message": "be odd"}

@@ -86,13 +86,13 @@ def test_lists_whose_order_means_nothing_are_compared_without_it(checked, kind):
         words["x-kubernetes-list-map-keys"] = ["k"]
     schema = of(a=many(items, **words), b=many(items, **words))
 
-    def told(rule):
+    def errors_of(rule):
         return checked(schema | {"x-kubernetes-validations": [{"rule": rule}]}, {"a": one, "b": two})
 
-    assert told("self.a == self.b") == []
-    assert told("self.a != self.b") != []
-    assert told("self.a + self.b == self.a") == []
-    assert told("(self.a + self.b).size() == 2") == []
+    assert errors_of("self.a == self.b") == []
+    assert errors_of("self.a != self.b") != []
+    assert errors_of("self.a + self.b == self.a") == []
+    assert errors_of("(self.a + self.b).size() == 2") == []
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ async def test_objects_are_made_read_changed_and_deleted(api: Any) -> None:
     await obj.label({"c": "d"})
     await obj.annotate({"e": "f"})
     await obj.patch({"data": {"a": "c"}})
-    found = await ConfigMap.get("a", api=api)
-    assert (found.raw["data"], dict(found.labels), dict(found.annotations)) == ({"a": "c"}, {"c": "d"}, {"e": "f"})
+    stored = await ConfigMap.get("a", api=api)
+    assert (stored.raw["data"], dict(stored.labels), dict(stored.annotations)) == ({"a": "c"}, {"c": "d"}, {"e": "f"})
     await obj.remove_label("c")
     assert dict(obj.labels) == {}
     await obj.delete()
@@ -83,8 +83,8 @@ async def test_errors_tell_what_is_wrong(api: Any, pod: dict[str, Any]) -> None:
 async def test_a_watch_sees_what_happens_while_it_lasts(api: Any) -> None:
     obj = await made(ConfigMap, config_map("a", watched="yes"), api)
     seen = []
-    async for kind, found in api.watch("configmaps", label_selector="watched=yes"):
-        seen.append((kind, found.raw["data"]))
+    async for kind, item in api.watch("configmaps", label_selector="watched=yes"):
+        seen.append((kind, item.raw["data"]))
         if kind == "ADDED":
             await obj.patch({"data": {"a": "c"}})
         elif kind == "MODIFIED":

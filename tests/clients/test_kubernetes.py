@@ -49,10 +49,10 @@ def test_objects_have_their_types(core: client.CoreV1Api, namespace: str, pod: d
 
 
 def test_a_typed_object_goes_there_and_back(core: client.CoreV1Api, namespace: str) -> None:
-    wanted = client.V1ConfigMap(metadata=client.V1ObjectMeta(name="a"), data={"a": "b"}, binary_data={"c": "AAH/"})
-    core.create_namespaced_config_map(namespace, wanted)
-    found = core.read_namespaced_config_map("a", namespace)
-    assert (found.data, found.binary_data) == (wanted.data, wanted.binary_data)
+    config_map = client.V1ConfigMap(metadata=client.V1ObjectMeta(name="a"), data={"a": "b"}, binary_data={"c": "AAH/"})
+    core.create_namespaced_config_map(namespace, config_map)
+    stored = core.read_namespaced_config_map("a", namespace)
+    assert (stored.data, stored.binary_data) == (config_map.data, config_map.binary_data)
 
 
 def test_lists_by_selectors_and_in_pages(core: client.CoreV1Api, namespace: str) -> None:
@@ -68,11 +68,11 @@ def test_lists_by_selectors_and_in_pages(core: client.CoreV1Api, namespace: str)
     assert names(field_selector="metadata.name=s3,type=a/b") == ["s3"]
     page = core.list_namespaced_secret(namespace, limit=3)
     assert page.metadata.remaining_item_count == 4
-    found = [each.metadata.name for each in page.items]
+    listed = [each.metadata.name for each in page.items]
     while page.metadata._continue:
         page = core.list_namespaced_secret(namespace, limit=3, _continue=page.metadata._continue)
-        found += [each.metadata.name for each in page.items]
-    assert found == [f"s{number}" for number in range(7)]
+        listed += [each.metadata.name for each in page.items]
+    assert listed == [f"s{number}" for number in range(7)]
     everywhere = core.list_secret_for_all_namespaces(
         label_selector="odd=0", field_selector=f"metadata.namespace={namespace}"
     )
@@ -209,8 +209,8 @@ def test_version_and_api_groups(api_client: client.ApiClient) -> None:
 def test_the_dynamic_client_discovers_and_does_the_same(
     api_client: client.ApiClient, namespace: str, deployment: dict[str, Any], tmp_path: Any
 ) -> None:
-    found = dynamic.DynamicClient(api_client, cache_file=str(tmp_path / "discovered"))
-    deployments = found.resources.get(api_version="apps/v1", kind="Deployment")
+    discovered = dynamic.DynamicClient(api_client, cache_file=str(tmp_path / "discovered"))
+    deployments = discovered.resources.get(api_version="apps/v1", kind="Deployment")
     assert (deployments.name, deployments.namespaced, deployments.short_names) == ("deployments", True, ["deploy"])
     made = deployments.create(body=deployment, namespace=namespace)
     assert made.spec.strategy.type == "RollingUpdate"
@@ -224,7 +224,7 @@ def test_the_dynamic_client_discovers_and_does_the_same(
     with pytest.raises(NotFoundError):
         deployments.get(name="none", namespace=namespace)
     with pytest.raises(ResourceNotFoundError):
-        found.resources.get(api_version="apps/v1", kind="None")
+        discovered.resources.get(api_version="apps/v1", kind="None")
     events = deployments.watch(namespace=namespace, timeout=1)
     assert [event["type"] for event in events] == ["ADDED"]
     deployments.delete(name="web", namespace=namespace)

@@ -70,13 +70,13 @@ async def test_lists_by_selectors_and_in_pages(core: client.CoreV1Api, namespace
         await core.create_namespaced_secret(namespace, {"metadata": {"name": f"s{number}", "labels": labels}})
     odd = await core.list_namespaced_secret(namespace, label_selector="odd=1", field_selector="type=Opaque")
     assert [each.metadata.name for each in odd.items] == ["s1", "s3"]
-    found: list[str] = []
+    names: list[str] = []
     token: str | None = ""
     while token is not None:
         page = await core.list_namespaced_secret(namespace, limit=2, _continue=token or None)
-        found += [each.metadata.name for each in page.items]
+        names += [each.metadata.name for each in page.items]
         token = page.metadata._continue or None
-    assert found == [f"s{number}" for number in range(5)]
+    assert names == [f"s{number}" for number in range(5)]
 
 
 async def test_errors_tell_what_is_wrong(core: client.CoreV1Api, namespace: str) -> None:
@@ -134,8 +134,8 @@ async def test_a_watch_from_a_version_that_is_forgotten_is_gone(forgetful: Any) 
 async def test_the_dynamic_client_discovers_and_does_the_same(
     api_client: client.ApiClient, namespace: str, deployment: dict[str, Any]
 ) -> None:
-    found = await dynamic.DynamicClient(api_client)
-    deployments = await found.resources.get(api_version="apps/v1", kind="Deployment")
+    discovered = await dynamic.DynamicClient(api_client)
+    deployments = await discovered.resources.get(api_version="apps/v1", kind="Deployment")
     made = await deployments.create(body=deployment, namespace=namespace)
     assert made.spec.strategy.type == "RollingUpdate"
     listed = await deployments.get(namespace=namespace)

@@ -20,7 +20,7 @@ def test_quotes_and_line_breaks_are_escaped() -> None:
 def test_a_traceback_stays_in_its_line() -> None:
     with pytest.raises(ValueError, match="x") as caught:
         int("x")
-    told = line("it failed", exc_info=(caught.type, caught.value, caught.tb))
-    assert told.startswith(r'INFO logger=apiserver msg="it failed" error="Traceback (most recent call last):\n')
-    assert told.endswith("ValueError: invalid literal for int() with base 10: 'x'\"")
-    assert "\n" not in told
+    logged = line("it failed", exc_info=(caught.type, caught.value, caught.tb))
+    assert logged.startswith(r'INFO logger=apiserver msg="it failed" error="Traceback (most recent call last):\n')
+    assert logged.endswith("ValueError: invalid literal for int() with base 10: 'x'\"")
+    assert "\n" not in logged

@@ -109,9 +109,9 @@ def test_each_service_but_the_one_that_ends_says_whether_it_is_well(name: str) -
 
 @each_service
 def test_it_waits_for_what_it_needs_to_be_well(name: str) -> None:
-    for other, wanted in SERVICES[name].get("depends_on", {}).items():
+    for other, condition in SERVICES[name].get("depends_on", {}).items():
         ends = SERVICES[other]["restart"] == "no"
-        assert wanted == {"condition": "service_completed_successfully" if ends else "service_healthy"}
+        assert condition == {"condition": "service_completed_successfully" if ends else "service_healthy"}
     needed = {"certificates": set(), "etcd": {"certificates"}, "apiserver": {"etcd"}}
     assert SERVICES[name].get("depends_on", {}).keys() == needed.get(
         name, {"prometheus"} if name == "grafana" else {"apiserver"}
@@ -140,7 +140,7 @@ def test_what_it_reads_and_writes_is_in_a_volume(name: str) -> None:
     for word in words(service):
         if "//" not in word:
             for path in PATH.findall(word):
-                assert any(path == place or path.startswith(f"{place}/") for place in places), path
+                assert any(path == mount or path.startswith(f"{mount}/") for mount in places), path
 
 
 @each_service
@@ -165,10 +165,10 @@ def test_every_volume_and_every_file_that_is_mounted_is_there() -> None:
 
 def listening() -> set[str]:
     """What listens to others in the network, as NAME:PORT."""
-    found: set[str] = set()
+    ports: set[str] = set()
     for name, service in SERVICES.items():
-        found.update(f"{name}:{port.rsplit(':', 1)[1]}" for port in service.get("ports", []))
-    return found
+        ports.update(f"{name}:{port.rsplit(':', 1)[1]}" for port in service.get("ports", []))
+    return ports
 
 
 def test_prometheus_scrapes_what_listens_under_the_jobs_of_the_other_settings() -> None:

@@ -17,8 +17,8 @@ def test_the_services_work_by_their_names_with_nothing_to_write_to_and_no_powers
 ) -> None:
     kubectl = kubectl_at(contained.volume("certificates") / "kubeconfig")
     there = f"--server=https://{contained.hosts['apiserver']}:6443 --tls-server-name=127.0.0.1"
-    kubectl.told(f"{there} create deployment web --image=nginx --replicas=3")
-    kubectl.told(f"{there} wait deployment web --for=condition=Available --timeout=300s")
+    kubectl.output(f"{there} create deployment web --image=nginx --replicas=3")
+    kubectl.output(f"{there} wait deployment web --for=condition=Available --timeout=300s")
     kubectl.says(f"{there} exec deployment/web -- echo hello", "hello")
     for service, process in contained.running.items():
         if process.poll() is None:

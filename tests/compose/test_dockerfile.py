@@ -38,15 +38,15 @@ class Stage:
 def stages() -> dict[str, Stage]:
     """The stages by their names."""
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
-    found: dict[str, Stage] = {}
+    by_name: dict[str, Stage] = {}
     for line in filter(None, text.splitlines()):
         instruction, words = line.split(None, 1)
         if instruction == "FROM":
             base, name = re.findall(r"^(\S+) AS (\S+)$", words)[0]
-            found[name] = stage = Stage(name, base)
+            by_name[name] = stage = Stage(name, base)
         else:
             stage.said.append((instruction, words))
-    return found
+    return by_name
 
 
 STAGES = stages()
@@ -125,7 +125,7 @@ def test_no_secret_goes_into_an_image() -> None:
 
 def ignored(path: str) -> bool:
     """Whether a path stays out of what the builder gets: the last pattern that it or its folders match decides."""
-    found = False
+    is_ignored = False
     parts = path.split("/")
     for line in (ROOT / ".dockerignore").read_text().splitlines():
         pattern = line.removeprefix("!")
@@ -136,8 +136,8 @@ def ignored(path: str) -> bool:
             if pattern.startswith("**/")
             else fnmatch(parts[0], pattern)
         )
-        found = not line.startswith("!") if matched else found
-    return found
+        is_ignored = not line.startswith("!") if matched else is_ignored
+    return is_ignored
 
 
 @pytest.mark.parametrize("path", [".env", ".git/config", ".mockube/pki/ca.key", "kubeconfig", "mockube/pki/ca.key"])

@@ -31,7 +31,7 @@ def docker(*arguments: str, seconds: float = SECONDS, **environment: str) -> "su
     )  # fmt: skip
 
 
-def told(*arguments: str, **more: Any) -> str:
+def output(*arguments: str, **more: Any) -> str:
     """What docker says; it has to do what it is asked for."""
     done = docker(*arguments, **more)
     assert done.returncode == 0, f"docker {' '.join(arguments)}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
@@ -64,7 +64,7 @@ def images(engine: None) -> Iterator[dict[str, str]]:
     names = {target: f"mockube-test-{run}-{target}" for target in ("mockube", "etcd")}
     for target, name in names.items():
         flags = ("--network=host", "--tag", name, "--target", target)
-        told("build", *flags, ".", seconds=BUILD_SECONDS, DOCKER_BUILDKIT="0")
+        output("build", *flags, ".", seconds=BUILD_SECONDS, DOCKER_BUILDKIT="0")
     yield names
     for name in names.values():
         docker("image", "rm", "--no-prune", name)  # what they were made of stays, for the next time
@@ -80,7 +80,7 @@ class Project:
 
     def compose(self, *arguments: str) -> str:
         files = ("--file", str(ROOT / "compose.yaml"), "--file", str(self.override))
-        return told("compose", "--project-name", self.name, *files, *arguments, **self.settings)
+        return output("compose", "--project-name", self.name, *files, *arguments, **self.settings)
 
     def up(self) -> None:
         self.compose("up", "--detach", "--wait", "--no-build")
@@ -88,8 +88,8 @@ class Project:
     def inspect(self, service: str) -> dict[str, Any]:
         """What the engine knows of a service's container."""
         (identity,) = self.compose("ps", "--all", "--quiet", service).split()
-        (found,) = json.loads(told("inspect", identity))
-        return dict(found)
+        (container,) = json.loads(output("inspect", identity))
+        return dict(container)
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +120,11 @@ def test_a_deployment_is_rolled_out_and_its_pods_answer(kubectl: Any) -> None:
     kubectl.says("create deployment web --image=nginx --replicas=3", "deployment.apps/web created")
     kubectl.says("rollout status deployment web --timeout=300s", ".*successfully rolled out")
     kubectl.says("exec deployment/web -- echo hello", "hello")
-    kubectl.told("logs deployment/web")
+    kubectl.output("logs deployment/web")
 
 
 def test_metrics_are_told(project: Project, kubectl: Any) -> None:
-    assert "apiserver_storage_objects" in kubectl.told("get --raw /metrics")
+    assert "apiserver_storage_objects" in kubectl.output("get --raw /metrics")
     url = f"http://127.0.0.1:{project.settings['MOCKUBE_METRICS_PORT']}/metrics"
     with urllib.request.urlopen(url, timeout=SECONDS) as answer:
         assert b"workqueue_adds_total" in answer.read()
@@ -132,9 +132,9 @@ def test_metrics_are_told(project: Project, kubectl: Any) -> None:
 
 @pytest.mark.parametrize("service", SERVERS)
 def test_a_container_is_nobodys_root_and_writes_nowhere_but_in_volumes(project: Project, service: str) -> None:
-    found = project.inspect(service)
-    assert found["Config"]["User"] == "10001:10001"
-    host = found["HostConfig"]
+    container = project.inspect(service)
+    assert container["Config"]["User"] == "10001:10001"
+    host = container["HostConfig"]
     assert (host["ReadonlyRootfs"], host["CapDrop"], host["Privileged"]) == (True, ["ALL"], False)
     assert project.compose("exec", service, "id", "-u").strip() == "10001"
     capabilities = project.compose("exec", service, "grep", "CapEff", "/proc/1/status").split()[1]
@@ -156,16 +156,16 @@ def test_only_loopback_is_published(project: Project) -> None:
 def test_a_container_that_is_killed_and_started_again_loses_nothing(
     project: Project, kubectl: Any, service: str
 ) -> None:
-    kubectl.told(f"create configmap kept-{service} --from-literal=a=b")
+    kubectl.output(f"create configmap kept-{service} --from-literal=a=b")
     project.compose("kill", service)
     project.up()
     kubectl.says(f"get configmap kept-{service} -o jsonpath={{.data.a}}", "b")
-    kubectl.told(f"create deployment after-{service} --image=nginx")
+    kubectl.output(f"create deployment after-{service} --image=nginx")
     kubectl.says(f"rollout status deployment after-{service} --timeout=300s", ".*successfully rolled out")
 
 
 def test_a_stop_is_clean_and_a_start_goes_on(project: Project, kubectl: Any) -> None:
-    kubectl.told("create configmap kept --from-literal=a=b")
+    kubectl.output("create configmap kept --from-literal=a=b")
     project.compose("stop", "--timeout", str(int(SECONDS)))
     codes = {service: project.inspect(service)["State"]["ExitCode"] for service in SERVERS}
     assert codes.pop("etcd") in {0, 143}  # it ends by the signal that it got
@@ -201,7 +201,7 @@ def test_nothing_is_left_when_volumes_are_removed_as_well(images: dict[str, str]
     label = f"label=com.docker.compose.project={project.name}"
     for kind in ("container", "volume", "network"):
         everything = ("--all",) if kind == "container" else ()
-        assert told(kind, "ls", *everything, "--quiet", "--filter", label) == ""
+        assert output(kind, "ls", *everything, "--quiet", "--filter", label) == ""
 
 
 @pytest.fixture
@@ -212,14 +212,14 @@ def alone(images: dict[str, str]) -> Iterator[tuple[str, int]]:
     command = ("mockube", "up", "--bind=0.0.0.0", "--data-dir=/var/lib/mockube", f"--port={port}")
     health = f"mockube ready https://127.0.0.1:{port}/readyz --certificate-authority=/var/lib/mockube/pki/ca.crt"
     published = f"127.0.0.1:{port}:{port}"
-    told("run", *flags, "--health-cmd", health, "--publish", published, images["mockube"], *command)
+    output("run", *flags, "--health-cmd", health, "--publish", published, images["mockube"], *command)
     yield name, port
-    told("rm", "--force", name)
-    told("volume", "rm", name)
+    output("rm", "--force", name)
+    output("volume", "rm", name)
 
 
 def await_health(name: str, wait_for: Callable[..., Any]) -> None:
-    wait_for(lambda: told("inspect", "--format", "{{.State.Health.Status}}", name).strip() == "healthy")
+    wait_for(lambda: output("inspect", "--format", "{{.State.Health.Status}}", name).strip() == "healthy")
 
 
 def test_the_image_alone_is_a_cluster_that_stops_cleanly_and_goes_on(
@@ -227,13 +227,13 @@ def test_the_image_alone_is_a_cluster_that_stops_cleanly_and_goes_on(
 ) -> None:
     name, _ = alone
     await_health(name, wait_for)
-    told("cp", f"{name}:/var/lib/mockube/kubeconfig", str(tmp_path / "kubeconfig"))
+    output("cp", f"{name}:/var/lib/mockube/kubeconfig", str(tmp_path / "kubeconfig"))
     kubectl = kubectl_at(tmp_path / "kubeconfig")
-    kubectl.told("create deployment web --image=nginx --replicas=2")
+    kubectl.output("create deployment web --image=nginx --replicas=2")
     kubectl.says("rollout status deployment web --timeout=300s", ".*successfully rolled out")
-    told("stop", "--time", str(int(SECONDS)), name)
-    assert told("inspect", "--format", "{{.State.ExitCode}}", name).strip() == "0"
-    told("start", name)
+    output("stop", "--time", str(int(SECONDS)), name)
+    assert output("inspect", "--format", "{{.State.ExitCode}}", name).strip() == "0"
+    output("start", name)
     await_health(name, wait_for)
     kubectl.says("get deployment web -o jsonpath={.spec.replicas}", "2")
     said = docker("logs", name)

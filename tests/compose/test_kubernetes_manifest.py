@@ -35,7 +35,7 @@ def test_a_cluster_takes_it_warns_of_nothing_but_unchecked_pods_and_runs_it(kube
         "namespace/mockube created\nservice/mockube created\nstatefulset.apps/mockube created\n"
         "Warning: mockube has no PodSecurity admission plug-in: .* but no Pod is checked",
     )
-    kubectl.told("-n mockube rollout status statefulset mockube --timeout=300s")
+    kubectl.output("-n mockube rollout status statefulset mockube --timeout=300s")
     kubectl.says("-n mockube get pod mockube-0 -o jsonpath={.status.phase}", "Running")
 
 
@@ -43,7 +43,7 @@ def test_a_cluster_takes_it_warns_of_nothing_but_unchecked_pods_and_runs_it(kube
 def test_its_containers_are_a_cluster(etcd_path: None, kubectl_at: Callable[..., Kubectl], tmp_path: Path) -> None:
     with compose_stack.standing_pod(tmp_path) as stack:
         kubectl = kubectl_at(stack.volume("certificates") / "kubeconfig")
-        kubectl.told("create deployment web --image=nginx --replicas=2")
+        kubectl.output("create deployment web --image=nginx --replicas=2")
         kubectl.says("wait deployment web --for=condition=Available --timeout=300s", ".*condition met")
         kubectl.says("exec deployment/web -- echo hello", "hello")
 
@@ -73,11 +73,11 @@ def test_images_are_those_of_compose(containers: Any) -> None:
 
 @pytest.mark.parametrize("where", ["compose.yaml", "mockube.yaml"])
 def test_flags_of_the_servers_are_flags_that_they_have(where: str, containers: Any, tmp_path: Path) -> None:
-    found = containers if where == "mockube.yaml" else compose_stack.interpolated(SERVICES, compose_stack.settings())
-    given = parser().parse_args(found["apiserver"]["command"][3:])
+    commands = containers if where == "mockube.yaml" else compose_stack.interpolated(SERVICES, compose_stack.settings())
+    given = parser().parse_args(commands["apiserver"]["command"][3:])
     assert given.secure_port == 6443
     assert given.etcd_servers.startswith("https://")
-    words = [word.replace("/etc/mockube", str(tmp_path)) for word in found["controller-manager"]["command"][3:]]
+    words = [word.replace("/etc/mockube", str(tmp_path)) for word in commands["controller-manager"]["command"][3:]]
     for word in words:
         if "kubeconfig=" in word or word.endswith((".crt", ".key")):
             path = Path(word.partition("=")[2])

@@ -31,15 +31,15 @@ def test_a_deployment_becomes_available_by_the_kubeconfig_for_the_host(kubectl: 
 
 
 def test_there_are_as_many_nodes_as_the_settings_say(kubectl: Kubectl) -> None:
-    names = kubectl.told("get nodes -o name").split()
+    names = kubectl.output("get nodes -o name").split()
     assert names == [f"node/node-{number}" for number in range(1, int(compose_stack.settings()["MOCKUBE_NODES"]) + 1)]
 
 
 def test_logs_and_exec_find_their_way_from_one_container_to_the_other(kubectl: Kubectl) -> None:
-    kubectl.told("run shell --image=nginx")
-    kubectl.told("wait pod shell --for=condition=Ready --timeout=300s")
+    kubectl.output("run shell --image=nginx")
+    kubectl.output("wait pod shell --for=condition=Ready --timeout=300s")
     kubectl.says("exec shell -- echo hello", "hello")
-    kubectl.told("logs shell")
+    kubectl.output("logs shell")
 
 
 def test_kruises_workloads_are_served(kubectl: Kubectl) -> None:
@@ -48,7 +48,7 @@ def test_kruises_workloads_are_served(kubectl: Kubectl) -> None:
 
 @pytest.mark.parametrize("job", PROMETHEUS["scrape_configs"], ids=lambda job: job["job_name"])
 def test_prometheus_gets_metrics_as_its_settings_say(stack: Stack, kubectl: Kubectl, job: Any) -> None:
-    kubectl.told("create deployment scraped --image=nginx --dry-run=server")
+    kubectl.output("create deployment scraped --image=nginx --dry-run=server")
     mounted = stack.volume("certificates")
     context = None
     if job.get("scheme") == "https":
@@ -59,8 +59,8 @@ def test_prometheus_gets_metrics_as_its_settings_say(stack: Stack, kubectl: Kube
     url = f"{job.get('scheme', 'http')}://{stack.here('apiserver', target)}/metrics"
     with urllib.request.urlopen(url, timeout=SECONDS, context=context) as answer:
         families = {family.name for family in text_string_to_metric_families(answer.read().decode())}
-    wanted = {"kube-apiserver": "apiserver_storage_objects", "kube-controller-manager": "workqueue_adds"}
-    assert wanted[job["job_name"]] in families
+    metrics = {"kube-apiserver": "apiserver_storage_objects", "kube-controller-manager": "workqueue_adds"}
+    assert metrics[job["job_name"]] in families
 
 
 def test_who_shows_nothing_is_let_in_nowhere(stack: Stack) -> None:
@@ -87,14 +87,14 @@ def test_what_the_servers_authority_has_signed_does_not_open_etcd(stack: Stack) 
 
 
 def files(folder: Path) -> Iterator[Path]:
-    for place, _, names in os.walk(folder):
-        yield from (Path(place) / name for name in names)
+    for directory, _, names in os.walk(folder):
+        yield from (Path(directory) / name for name in names)
 
 
 def test_all_that_is_secret_is_its_owners_alone(stack: Stack) -> None:
-    found = [path for name in ("certificates", "etcd-certificates") for path in files(stack.volume(name))]
-    assert {"kubeconfig", "tokens.csv", "sa.key", "server.key"} <= {path.name for path in found}
-    assert {path: mode for path in found if (mode := stat.S_IMODE(path.stat().st_mode)) != 0o600} == {}
+    secrets = [path for name in ("certificates", "etcd-certificates") for path in files(stack.volume(name))]
+    assert {"kubeconfig", "tokens.csv", "sa.key", "server.key"} <= {path.name for path in secrets}
+    assert {path: mode for path in secrets if (mode := stat.S_IMODE(path.stat().st_mode)) != 0o600} == {}
 
 
 def test_no_log_tells_a_token_or_a_key(stack: Stack) -> None:
@@ -111,7 +111,7 @@ def test_services_listen_on_loopback_ports_that_the_settings_name(stack: Stack, 
 
 
 def test_after_a_stop_and_a_start_everything_is_as_it_was(stack: Stack, kubectl: Kubectl) -> None:
-    kubectl.told("create configmap kept --from-literal=a=b")
+    kubectl.output("create configmap kept --from-literal=a=b")
     before = {path: path.read_bytes() for path in files(stack.volume("certificates")) if path.name != "lock"}
     codes = stack.down()
     assert codes.pop("etcd") in {0, -15}  # it ends by the signal that it got
@@ -120,5 +120,5 @@ def test_after_a_stop_and_a_start_everything_is_as_it_was(stack: Stack, kubectl:
     after = {path: path.read_bytes() for path in files(stack.volume("certificates")) if path.name != "lock"}
     assert after == before
     kubectl.says("get configmap kept -o jsonpath={.data.a}", "b")
-    kubectl.told("create deployment later --image=nginx")
+    kubectl.output("create deployment later --image=nginx")
     kubectl.says("wait deployment later --for=condition=Available --timeout=300s", ".*condition met")

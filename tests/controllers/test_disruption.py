@@ -61,8 +61,8 @@ def pods(count, **more):
 def do(make_world, reconcile):
     """do(budget, pods, {kind: objects}): what is done about the budget."""
 
-    def run(budget, found=(), others=None, answers=lambda _: None, key=KEY, **more):
-        objects = {DISRUPTION_BUDGET: [budget], POD: found} | (others or {})
+    def run(budget, pods=(), others=None, answers=lambda _: None, key=KEY, **more):
+        objects = {DISRUPTION_BUDGET: [budget], POD: pods} | (others or {})
         world = make_world(SPEC, objects)
         world.served = Served({JOB: frozenset(("get",))}, (JOB,))
         return reconcile(SPEC, key, world, answers, **more)
@@ -262,8 +262,8 @@ def test_a_scale_that_could_not_be_asked_for_is_asked_for_again(do):
 
 
 def test_pods_that_nobody_controls_are_told_of_where_a_scale_is_needed(do):
-    found = [a_pod("alone", owner=""), *pods(2)]
-    done = do(a_budget(maxUnavailable=1), found, {REPLICA_SET: [a_workload("rs", 2)]})
+    all_pods = [a_pod("alone", owner=""), *pods(2)]
+    done = do(a_budget(maxUnavailable=1), all_pods, {REPLICA_SET: [a_workload("rs", 2)]})
     assert numbers(done) == [2, 1, 3, 2]
     (event,) = done.events
     assert event == (
@@ -272,7 +272,7 @@ def test_pods_that_nobody_controls_are_told_of_where_a_scale_is_needed(do):
         "As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. "
         'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.'
     )
-    assert do(a_budget(minAvailable=1), found).events == []
+    assert do(a_budget(minAvailable=1), all_pods).events == []
 
 
 def test_a_selector_is_printed_as_go_prints_it():

@@ -28,9 +28,9 @@ def table(heading: str) -> list[list[str]]:
 
 
 def test_every_controller_is_told_of_with_its_queue_and_its_flag() -> None:
-    told = [(name, queue, flag) for name, _, queue, flag in table("What runs")]
+    documented = [(name, queue, flag) for name, _, queue, flag in table("What runs")]
     flags = {name: f"`--concurrent-{spec.flag}-syncs`" if spec.flag else "" for name, spec in CONTROLLERS.items()}
-    assert told == [(f"`{name}`", f"`{spec.queue or name}`", flags[name]) for name, spec in CONTROLLERS.items()]
+    assert documented == [(f"`{name}`", f"`{spec.queue or name}`", flags[name]) for name, spec in CONTROLLERS.items()]
 
 
 def flag_row(action: argparse.Action) -> list[str]:
@@ -54,28 +54,29 @@ def test_the_flags_are_those_that_help_tells() -> None:
 
 
 def test_the_releases_differ_as_their_profiles_do() -> None:
-    told = re.findall(r"^    (\w+): (.*)\.$", inspect.getdoc(Profile) or "", re.MULTILINE)
-    assert [name for name, _ in told] == list(Profile.__slots__)
+    documented = re.findall(r"^    (\w+): (.*)\.$", inspect.getdoc(Profile) or "", re.MULTILINE)
+    assert [name for name, _ in documented] == list(Profile.__slots__)
     assert table("Which release they are") == [
-        [text, *("yes" if getattr(profile, name) else "no" for profile in PROFILES.values())] for name, text in told
+        [text, *("yes" if getattr(profile, name) else "no" for profile in PROFILES.values())]
+        for name, text in documented
     ]
     assert f"| what differs | {' | '.join(PROFILES)} |" in TEXT
 
 
 def meters() -> dict[str, tuple[str, ...]]:
     """Name → labels of what controllers measure and of what is read of them."""
-    found = {}
+    metrics = {}
     for spec in CONTROLLERS.values():
         for meter in (*spec.meters, *(gauge.meter for gauge in spec.gauges)):
-            found[meter.name] = meter.labels
-    return found
+            metrics[meter.name] = meter.labels
+    return metrics
 
 
 def test_every_metric_of_a_controller_is_told_of_with_its_labels() -> None:
-    told = {
+    documented = {
         name: tuple(label for label in labels.split(", ") if label)
         for names, _, labels in table("Metrics")
         for name in re.findall(r"`(\w+)`", names)
     }
-    general = {name for name in told if name.startswith(GENERAL)}
-    assert {name: labels for name, labels in told.items() if name not in general} == meters()
+    general = {name for name in documented if name.startswith(GENERAL)}
+    assert {name: labels for name, labels in documented.items() if name not in general} == meters()

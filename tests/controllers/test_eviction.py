@@ -62,16 +62,16 @@ class Cluster:
     async def until(self, said: Callable[[Obj], bool]) -> Obj:
         """The budget's status as soon as it is like that; every change of it is looked at, so no time is lost."""
         loop, cache = asyncio.get_running_loop(), self.caches[DISRUPTION_BUDGET]
-        found: asyncio.Future[Obj] = loop.create_future()
+        matching: asyncio.Future[Obj] = loop.create_future()
 
         def look(_=None) -> None:
             status = (cache.get("default/b") or {}).get("status") or {}
-            if status.get("conditions") and said(status) and not found.done():
-                found.set_result(status)
+            if status.get("conditions") and said(status) and not matching.done():
+                matching.set_result(status)
 
         cache.listen(look)
         look()
-        return await asyncio.wait_for(found, SECONDS)
+        return await asyncio.wait_for(matching, SECONDS)
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ def refer(kind, name, *, uid="", blocks=True):
 
 
 def an(name, *owners, namespace="ns", **meta):
-    place = {"namespace": namespace} if namespace else {}
+    where = {"namespace": namespace} if namespace else {}
     references = {"ownerReferences": list(owners)} if owners else {}
-    return {"metadata": place | {"name": name, "uid": f"uid-{name}", "resourceVersion": "7"} | references | meta}
+    return {"metadata": where | {"name": name, "uid": f"uid-{name}", "resourceVersion": "7"} | references | meta}
 
 
 class Cluster:
@@ -43,8 +43,8 @@ class Cluster:
 
     def answer(self, request):
         if isinstance(request, Get):
-            found = self.live.get(f"{request.kind}/{request.key}")
-            return found or not_found(request.kind.group, request.kind.plural, request.key.rpartition("/")[2])
+            obj = self.live.get(f"{request.kind}/{request.key}")
+            return obj or not_found(request.kind.group, request.kind.plural, request.key.rpartition("/")[2])
         if isinstance(request, Patch):
             return self.live.get(f"{request.kind}/{request.key}") or an(request.key.rpartition("/")[2])
         return None

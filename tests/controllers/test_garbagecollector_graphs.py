@@ -64,14 +64,14 @@ class Cluster:
             self.write(kind, key, self.store[key], {"ownerReferences": self.references(owners)})
 
     def references(self, owners):
-        found = {}
+        references = {}
         for who, blocking in owners:
             kind, key = place(who)
             owner = self.store.get(key)
             about = {"apiVersion": "v1", "kind": kind.kind, "name": f"x{who}"}
             reference = about | {"uid": owner["metadata"]["uid"]} if owner else NOBODY
-            found[reference["uid"]] = reference | {"blockOwnerDeletion": blocking}
-        return list(found.values())
+            references[reference["uid"]] = reference | {"blockOwnerDeletion": blocking}
+        return list(references.values())
 
     def delete(self, who, propagation):
         kind, key = place(who)
@@ -123,7 +123,7 @@ class Cluster:
 
     def is_owned(self, obj):
         """Whether somebody owns it who is there and does not wait for its end."""
-        uids = {found["metadata"]["uid"]: found["metadata"] for found in self.store.values()}
+        uids = {stored["metadata"]["uid"]: stored["metadata"] for stored in self.store.values()}
         owners = [uids.get(reference["uid"]) for reference in obj["metadata"].get("ownerReferences", ())]
         return any(owner is not None and FOREGROUND_FINALIZER not in owner.get("finalizers", ()) for owner in owners)
 

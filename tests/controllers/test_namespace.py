@@ -66,15 +66,15 @@ class Content:
 
 @pytest.fixture
 def run(make_world, reconcile):
-    def run(content, *, found=None, pods=(), served=None, **how):
-        world = make_world(SPEC, {NAMESPACE: [found or namespace()], POD: pods})
+    def run(content, *, current=None, pods=(), served=None, **how):
+        world = make_world(SPEC, {NAMESPACE: [current or namespace()], POD: pods})
         world.served = served or Served(VERBS, tuple(VERBS))
         return reconcile(SPEC, "ns", world, content, **how)
 
     return run
 
 
-def told(done):
+def conditions_of(done):
     [patch] = done.of(Patch)
     conditions = patch.body["status"]["conditions"]
     return {condition["type"]: condition["message"] for condition in conditions if condition["status"] == "True"}
@@ -83,7 +83,7 @@ def told(done):
 def test_an_empty_namespace_is_let_go_once_that_is_told(run):
     done = run(Content())
     assert [type(request) for request in done.requests()] == [ListAll, ListAll, ListAll, Patch, Update]
-    assert told(done) == {}
+    assert conditions_of(done) == {}
     [update] = done.of(Update)
     assert update.subresource == "finalize"
     assert update.obj["spec"] == {"finalizers": []}
@@ -103,7 +103,9 @@ def test_nothing_else_is_touched_while_a_pod_remains(run):
     done = run(Content(pods=[stopping], configmaps=[an("a")]), pods=[running])
     assert done.of(DeleteAll) == [DeleteAll(POD, "ns", propagation="Background")]
     assert {request.kind for request in done.of(ListAll)} == {POD}
-    assert told(done) == {"NamespaceContentRemaining": "Some resources are remaining: pods. has 1 resource instances"}
+    assert conditions_of(done) == {
+        "NamespaceContentRemaining": "Some resources are remaining: pods. has 1 resource instances"
+    }
     assert done.of(RequeueAfter) == [RequeueAfter(16)]
     assert done.of(Update) == []
 
@@ -119,7 +121,7 @@ def test_nothing_else_is_touched_while_a_pod_remains(run):
 def test_a_pod_that_remains_for_no_reason_is_told_of_and_tried_again(run, spec, status):
     stuck = an("p", deletionGracePeriodSeconds=30)
     done = run(Content(pods=[stuck]), pods=[stuck | {"spec": spec, "status": status}])
-    assert told(done)["NamespaceDeletionContentFailure"] == (
+    assert conditions_of(done)["NamespaceDeletionContentFailure"] == (
         "Failed to delete all resource types, 1 remaining: "
         "unexpected items still remain in namespace: ns for gvr: /v1, Resource=pods"
     )
@@ -130,7 +132,7 @@ def test_a_pod_that_remains_for_no_reason_is_told_of_and_tried_again(run, spec, 
 def test_what_waits_for_finalizers_is_told_and_looked_at_later(run):
     held = [an("a", finalizers=["x/y", "a/b"]), an("b", finalizers=["x/y"])]
     done = run(Content(configmaps=held))
-    assert told(done) == {
+    assert conditions_of(done) == {
         "NamespaceContentRemaining": "Some resources are remaining: configmaps. has 2 resource instances",
         "NamespaceFinalizersRemaining": (
             "Some content in the namespace has finalizers remaining: "
@@ -144,7 +146,7 @@ def test_a_refusal_is_told_and_others_go_all_the_same(run):
     content = Content(configmaps=[an("a")], gizmos=[an("x")])
     content.refusals[DeleteAll] = errors.forbidden("", "configmaps", name="", why="no")
     done = run(content)
-    assert told(done) == {
+    assert conditions_of(done) == {
         "NamespaceDeletionContentFailure": (
             "Failed to delete all resource types, 1 remaining: configmaps is forbidden: no"
         ),
@@ -156,7 +158,7 @@ def test_a_refusal_is_told_and_others_go_all_the_same(run):
 def test_a_namespace_stays_while_it_is_not_known_what_the_server_serves(run):
     served = Served(VERBS, tuple(VERBS), {"example.com/v2": "the server is away", "a.com/v1": "no"})
     done = run(Content(), served=served)
-    assert told(done) == {
+    assert conditions_of(done) == {
         "NamespaceDeletionDiscoveryFailure": (
             "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: "
             "a.com/v1: no, example.com/v2: the server is away"
@@ -175,21 +177,21 @@ def test_a_collection_that_turns_out_to_know_no_such_verb_is_taken_for_empty(run
 def test_conditions_keep_the_time_of_their_last_change_and_are_written_only_if_they_change(run):
     held = Content(configmaps=[an("a", finalizers=["x/y"])])
     first = run(held).of(Patch)[0].body["status"]["conditions"]
-    found = namespace() | {"status": {"phase": "Terminating", "conditions": first}}
-    assert run(held, found=found, at=1_800_000_060.0).of(Patch) == []
-    after = run(Content(), found=found, at=1_800_000_060.0).of(Patch)[0].body["status"]["conditions"]
+    current = namespace() | {"status": {"phase": "Terminating", "conditions": first}}
+    assert run(held, current=current, at=1_800_000_060.0).of(Patch) == []
+    after = run(Content(), current=current, at=1_800_000_060.0).of(Patch)[0].body["status"]["conditions"]
     times = {condition["type"]: condition["lastTransitionTime"] for condition in after}
     assert times["NamespaceContentRemaining"] == "2027-01-15T08:01:00Z"
     assert times["NamespaceDeletionDiscoveryFailure"] == "2027-01-15T08:00:00Z"
 
 
 @pytest.mark.parametrize(
-    "found",
+    "current",
     [namespace(deletionTimestamp=None), namespace(finalizers=["example.com/mine"])],
     ids=["active", "waiting for others"],
 )
-def test_a_namespace_that_is_not_deleted_or_waits_for_others_is_left_alone(run, found):
-    assert run(Content(), found=found).actions == []
+def test_a_namespace_that_is_not_deleted_or_waits_for_others_is_left_alone(run, current):
+    assert run(Content(), current=current).actions == []
 
 
 def test_the_last_word_is_said_again_when_others_were_faster(run):

@@ -59,21 +59,21 @@ def test_as_many_ordinals_are_wanted_as_replicas(spec, profile, expected):
 def test_replicas_stand_ascending_and_condemned_pods_descending():
     pods = {number: {"metadata": {"name": f"web-{number}"}} for number in (0, 2, 4, 10, 3)}
 
-    found = arrange("web", [*pods.values(), {"metadata": {"name": "web-x"}}], range(1, 4))
+    arranged = arrange("web", [*pods.values(), {"metadata": {"name": "web-x"}}], range(1, 4))
 
-    assert found.replicas == (Replica(1, None), Replica(2, pods[2]), Replica(3, pods[3]))
-    assert [replica.ordinal for replica in found.condemned] == [10, 4, 0]
+    assert arranged.replicas == (Replica(1, None), Replica(2, pods[2]), Replica(3, pods[3]))
+    assert [replica.ordinal for replica in arranged.condemned] == [10, 4, 0]
 
 
 @pytest.mark.parametrize("most", [2**31 - 1, 1000])
 def test_of_a_great_many_ordinals_only_the_next_ones_are_looked_at(most):
     pods = [{"metadata": {"name": f"web-{number}"}} for number in (0, 2, 900, most + 5)]
 
-    found = arrange("web", pods, range(most))
+    arranged = arrange("web", pods, range(most))
 
-    assert [replica.ordinal for replica in found.replicas] == [*range(502), 900]
-    assert [replica.ordinal for replica in found.condemned] == [most + 5][: 1 if most < 2**31 - 6 else 0]
-    assert (len(found.replicas), found.beyond) == (503, most - 503)
+    assert [replica.ordinal for replica in arranged.replicas] == [*range(502), 900]
+    assert [replica.ordinal for replica in arranged.condemned] == [most + 5][: 1 if most < 2**31 - 6 else 0]
+    assert (len(arranged.replicas), arranged.beyond) == (503, most - 503)
 
 
 SINCE = 1_800_000_000.0

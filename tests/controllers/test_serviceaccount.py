@@ -90,7 +90,7 @@ def test_without_a_certificate_nothing_is_published(reconcile):
 
 
 @pytest.mark.parametrize(
-    "found",
+    "current",
     [
         published({"ca.crt": "another"}, **{"kubernetes.io/description": "mine"}),
         published({"ca.crt": PEM.root_ca, "more": "x"}, **{"kubernetes.io/description": "mine"}),
@@ -98,17 +98,17 @@ def test_without_a_certificate_nothing_is_published(reconcile):
     ],
     ids=["changed", "more", "undescribed"],
 )
-def test_what_was_edited_is_set_right(reconcile, found):
-    found["metadata"]["annotations"]["a"] = "b"
-    [update] = reconcile(rootca.SPEC, "ns", {NAMESPACE: [namespace()], CONFIG_MAP: [found]}, settings=PEM).of(Update)
+def test_what_was_edited_is_set_right(reconcile, current):
+    current["metadata"]["annotations"]["a"] = "b"
+    [update] = reconcile(rootca.SPEC, "ns", {NAMESPACE: [namespace()], CONFIG_MAP: [current]}, settings=PEM).of(Update)
     assert update.obj["data"] == {"ca.crt": PEM.root_ca}
     assert update.obj["metadata"]["annotations"] == {"a": "b", "kubernetes.io/description": rootca.DESCRIPTION}
     assert update.obj["metadata"]["resourceVersion"] == "5"
 
 
 def test_another_description_is_as_good(reconcile):
-    found = published(**{"kubernetes.io/description": "mine"})
-    objects = {NAMESPACE: [namespace()], CONFIG_MAP: [found]}
+    config_map = published(**{"kubernetes.io/description": "mine"})
+    objects = {NAMESPACE: [namespace()], CONFIG_MAP: [config_map]}
     assert reconcile(rootca.SPEC, "ns", objects, settings=PEM).actions == []
 
 

@@ -82,8 +82,8 @@ def cell_at(asked: Obj, obj: Obj) -> Any:
     ],
 )
 def test_a_cell_has_the_type_of_its_column_or_is_null(kind: str, value: Any, shown: Any):
-    found = cell(kind, value)
-    assert (found, type(found)) == (shown, type(shown))
+    cell_value = cell(kind, value)
+    assert (cell_value, type(cell_value)) == (shown, type(shown))
 
 
 SERVERS = {"spec": {"servers": [{"hosts": ["foo"], "ports": [1]}, {"hosts": ["bar", "baz"], "ports": [2, 3]}]}}

@@ -152,14 +152,14 @@ def test_a_row_added_shows_after_the_documents_are_invalidated(discovery, table)
 
 
 def test_the_verbs_that_are_told_may_be_less_than_those_of_the_row(table):
-    told = {"Widget": ("get", "list"), "Pod": ()}
-    served = Discovery(table, minor=34, address="x", verbs=lambda row: told.get(row.kind, row.verbs))
+    verbs = {"Widget": ("get", "list"), "Pod": ()}
+    served = Discovery(table, minor=34, address="x", verbs=lambda row: verbs.get(row.kind, row.verbs))
     (widgets,) = read(served.resources("a.example.com", "v1"))["resources"]
     assert widgets["verbs"] == ["get", "list"]
     groups = read(served.aggregated("apis", "v2"))["items"]
     assert groups[1]["versions"][0]["resources"][0]["verbs"] == ["get", "list"]
     assert [each["name"] for each in read(served.resources("", "v1"))["resources"]] == ["bindings"]
-    told |= {"Widget": (), "Pod": ("get",)}
+    verbs |= {"Widget": (), "Pod": ("get",)}
     served.invalidate()
     assert [each["name"] for each in read(served.resources("", "v1"))["resources"]] == ["bindings", "pods"]
     assert served.group("a.example.com") is served.resources("a.example.com", "v1") is None

@@ -145,8 +145,8 @@ async def patiently(work: Any) -> Any:
             await asyncio.sleep(0.05)
 
 
-async def main(urls: str, place: str, name: str, path: str, seed: str) -> None:
-    store = await patiently(lambda: open_store(urls, access=ClusterConfig(key_prefix=KeyPrefix("", place))))
+async def main(urls: str, prefix: str, name: str, path: str, seed: str) -> None:
+    store = await patiently(lambda: open_store(urls, access=ClusterConfig(key_prefix=KeyPrefix("", prefix))))
     server = Server(store, name, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), seed)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.stopped.set)
     await server.run()

@@ -33,8 +33,8 @@ class Versions:
             put = success["request_put"]
             self.keys[b64decode(put["key"]).decode()] = (version + 1, b64decode(put["value"]))
         assert b64decode(failure["request_range"]["key"]).decode() == key
-        told = {"kvs": [{"version": str(version)}]} if key in self.keys else {}
-        answer = {"header": {"revision": str(self.revision)}, "responses": [{"response_range": told}]}
+        response = {"kvs": [{"version": str(version)}]} if key in self.keys else {}
+        answer = {"header": {"revision": str(self.revision)}, "responses": [{"response_range": response}]}
         return answer | ({"succeeded": True} if succeeded else {})
 
 

@@ -148,7 +148,7 @@ async def test_a_range_holds_the_keys_under_its_prefix_alone(store):
         "o": ["odd"],
     }
     assert {prefix: keys(store.range(prefix).items) for prefix in expected} == expected
-    assert {prefix: store.count(prefix) for prefix in expected} == {p: len(found) for p, found in expected.items()}
+    assert {prefix: store.count(prefix) for prefix in expected} == {p: len(kv) for p, kv in expected.items()}
     assert store.count("") == 6
 
 

@@ -118,7 +118,7 @@ def frames_of(path: Path) -> int:
     return (log_of(path).stat().st_size - 32) // 8216
 
 
-@pytest.mark.parametrize("place", [0, 0.1, 0.5, 0.7])
+@pytest.mark.parametrize("at", [0, 0.1, 0.5, 0.7])
 @pytest.mark.parametrize(
     ("within", "damage"),
     [
@@ -129,9 +129,9 @@ def frames_of(path: Path) -> int:
         pytest.param(124, b"", id="a byte of the page"),
     ],
 )
-async def test_damage_inside_the_write_ahead_log_is_refused_and_left_alone(tmp_path, place, within, damage):
+async def test_damage_inside_the_write_ahead_log_is_refused_and_left_alone(tmp_path, at, within, damage):
     path = await abandoned(tmp_path)
-    offset = 32 + int(frames_of(path) * place) * 8216 + within
+    offset = 32 + int(frames_of(path) * at) * 8216 + within
     other = bytes(
         [log_of(path).read_bytes()[offset] ^ 1]
     )  # what is there is random, and so might be any byte that we name
@@ -143,10 +143,10 @@ async def test_damage_inside_the_write_ahead_log_is_refused_and_left_alone(tmp_p
     assert log_of(path).read_bytes() == content
 
 
-@pytest.mark.parametrize("place", [0, 8, 16, 24])
-async def test_an_overwritten_header_of_the_write_ahead_log_is_refused(tmp_path, place):
+@pytest.mark.parametrize("offset", [0, 8, 16, 24])
+async def test_an_overwritten_header_of_the_write_ahead_log_is_refused(tmp_path, offset):
     path = await abandoned(tmp_path)
-    overwrite(place, b"\x07\x07\x07\x07")(log_of(path))
+    overwrite(offset, b"\x07\x07\x07\x07")(log_of(path))
     with pytest.raises(Damaged, match=r"header of store\.db-wal"):
         await open_store(f"sqlite://{path}")
 

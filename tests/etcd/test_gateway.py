@@ -16,31 +16,31 @@ def put(key: str | bytes, value: str | bytes = "") -> dict[str, Any]:
 
 
 @pytest.fixture
-def place(access):
+def prefix(access):
     """What all keys of the test begin with in etcd."""
     return access.key_prefix.cluster_prefix
 
 
-async def test_what_another_client_writes_is_read_and_watched(opened, access, place, etcd):
+async def test_what_another_client_writes_is_read_and_watched(opened, access, prefix, etcd):
     store = await opened(etcd.url, access=access)
     watcher = store.watch(PODS, after=store.revision)
-    etcd.call("kv/put", key=b64(f"{place}{PODS}a"), value=b64("1"))
+    etcd.call("kv/put", key=b64(f"{prefix}{PODS}a"), value=b64("1"))
     await store.sync_read()
     kv = store.get(PODS + "a")
     assert (kv.value, kv.create_revision) == (b"1", kv.mod_revision)
-    etcd.call("kv/deleterange", key=b64(f"{place}{PODS}a"))
+    etcd.call("kv/deleterange", key=b64(f"{prefix}{PODS}a"))
     await store.sync_read()
     assert store.get(PODS + "a") is None
     created, deleted = watcher.next_nowait()
     assert (created.kv, created.prev, deleted.kv, deleted.prev) == (kv, None, None, kv)
 
 
-async def test_a_transaction_of_several_keys_is_one_revision_with_several_events(opened, access, place, etcd):
+async def test_a_transaction_of_several_keys_is_one_revision_with_several_events(opened, access, prefix, etcd):
     store = await opened(etcd.url, access=access)
     kept = await store.put(PODS + "kept", b"0")
     gone = await store.put(PODS + "gone", b"0")
     watcher = store.watch(PODS, after=store.revision)
-    keys = [f"{place}{PODS}{name}" for name in ("new", "kept", "gone")]
+    keys = [f"{prefix}{PODS}{name}" for name in ("new", "kept", "gone")]
     requests = [put(keys[0], "1"), put(keys[1], "1"), {"request_delete_range": {"key": b64(keys[2])}}]
     etcd.call("kv/txn", success=requests)
     await store.sync_read()
@@ -57,11 +57,11 @@ async def test_a_transaction_of_several_keys_is_one_revision_with_several_events
     assert [kv.value for kv in store.range(PODS, revision=revision - 1).items] == [b"0", b"0"]
 
 
-async def test_a_large_transaction_stays_together_in_a_watch(opened, access, place, etcd):
+async def test_a_large_transaction_stays_together_in_a_watch(opened, access, prefix, etcd):
     store = await opened(etcd.url, access=access)
     watcher = store.watch(PODS, after=store.revision)
     for first in range(0, 1300, 65):  # no batch of 1000 ends with one of these by itself
-        etcd.call("kv/txn", success=[put(f"{place}{PODS}{n}") for n in range(first, first + 65)])
+        etcd.call("kv/txn", success=[put(f"{prefix}{PODS}{n}") for n in range(first, first + 65)])
     await store.sync_read()
     batches = []
     while batch := watcher.next_nowait():
@@ -70,14 +70,14 @@ async def test_a_large_transaction_stays_together_in_a_watch(opened, access, pla
     assert all(one[-1] < other[0] for one, other in pairwise(batches))
 
 
-async def test_keys_elsewhere_only_move_the_revision(opened, access, place, etcd):
+async def test_keys_elsewhere_only_move_the_revision(opened, access, prefix, etcd):
     store = await opened(etcd.url, access=access)
     watcher = store.watch("", after=store.revision)
     before = store.revision
     etcd.call("kv/put", key=b64("/t"))
     etcd.call("kv/put", key=b64(b"\xff\xfe\x00"), value=b64(b"\xff"))
-    etcd.call("kv/put", key=b64(place.encode() + b"\xff"), value=b64(b"\xff"))
-    etcd.call("kv/txn", success=[put("/elsewhere"), put(f"{place}{PODS}here")])
+    etcd.call("kv/put", key=b64(prefix.encode() + b"\xff"), value=b64(b"\xff"))
+    etcd.call("kv/txn", success=[put("/elsewhere"), put(f"{prefix}{PODS}here")])
     await store.sync_read()
     assert store.revision == before + 4
     assert [event.key for event in watcher.next_nowait()] == [PODS + "here"]
@@ -88,12 +88,12 @@ async def test_keys_elsewhere_only_move_the_revision(opened, access, place, etcd
     assert [kv.key for kv in again.range("").items] == [PODS + "here"]
 
 
-async def test_a_place_ends_where_another_begins(opened, etcd, place):
-    one = await opened(etcd.url, access=ClusterConfig(key_prefix=KeyPrefix("/registry", f"{place}one")))
+async def test_a_place_ends_where_another_begins(opened, etcd, prefix):
+    one = await opened(etcd.url, access=ClusterConfig(key_prefix=KeyPrefix("/registry", f"{prefix}one")))
     await one.put("/registry/pods/a", b"")
-    other = await opened(etcd.url, access=ClusterConfig(key_prefix=KeyPrefix("/registry", f"{place}on")))
+    other = await opened(etcd.url, access=ClusterConfig(key_prefix=KeyPrefix("/registry", f"{prefix}on")))
     assert [kv.key for kv in one.range("/registry").items] == ["/registry/pods/a"]
-    assert etcd.call("kv/range", key=b64(f"{place}one/pods/a"))["count"] == "1"
+    assert etcd.call("kv/range", key=b64(f"{prefix}one/pods/a"))["count"] == "1"
     assert [kv.key for kv in other.range("").items] == ["/registrye/pods/a"]
 
 

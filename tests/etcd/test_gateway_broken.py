@@ -134,9 +134,9 @@ async def test_closing_waits_for_writes_that_are_slow_and_not_for_those_that_are
     await until(lambda: other.count(PODS) == 2 + 4)
     async with asyncio.timeout(SECONDS):
         await store.close()
-    found: list[Any] = await asyncio.gather(*lost, return_exceptions=True)
-    assert [type(each) for each in found] == [Unreachable] * 4 + [Unavailable] * 5
-    assert all(each.unknown for each in found[:4])
+    outcomes: list[Any] = await asyncio.gather(*lost, return_exceptions=True)
+    assert [type(each) for each in outcomes] == [Unreachable] * 4 + [Unavailable] * 5
+    assert all(each.unknown for each in outcomes[:4])
 
 
 # -- a slow etcd
@@ -149,12 +149,12 @@ async def test_a_slow_etcd_slows_and_breaks_nothing(opened, access, etcd, proxy)
     proxy.delay = 0.2
     writing = [asyncio.ensure_future(store.put(f"{PODS}{n}", b"")) for n in range(150)]
     await until(store._cluster._slots.locked)  # so many are under way at a time
-    mine = await asyncio.gather(*writing)
+    outcomes = await asyncio.gather(*writing)
     kv = await other.put(PODS + "x", b"")
     await store.sync_read()
     assert store.get(PODS + "x") == kv
     events = await seen(watcher, 151)
-    assert [event.revision for event in events] == sorted(each.mod_revision for each in (*mine, kv))
+    assert [event.revision for event in events] == sorted(each.mod_revision for each in (*outcomes, kv))
     assert store.health_error == ""
 
 

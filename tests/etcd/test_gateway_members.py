@@ -52,9 +52,9 @@ def paused(*members):
 class Load:
     """Writers, each of a key of its own, and one watch of them all; a write that is refused is not tried again."""
 
-    def __init__(self, store, place: str) -> None:
+    def __init__(self, store, key: str) -> None:
         self.store = store
-        self.prefix = f"{PODS}{place}/"
+        self.prefix = f"{PODS}{key}/"
         self.written: list[KeyValue] = []
         self.doubtful: set[bytes] = set()
         self.errors: list[StoreError] = []
@@ -94,9 +94,9 @@ class Load:
         assert len({kv.value for kv in came.values()}) == len(came)
 
 
-async def under_load(store, place: str, health_error) -> Load:
+async def under_load(store, key: str, health_error) -> Load:
     """Write and watch before, during and after some trouble, which is given the load."""
-    load = Load(store, place)
+    load = Load(store, key)
     async with asyncio.TaskGroup() as writers:
         for number in range(6):
             writers.create_task(load.write(f"w{number}"))
@@ -165,8 +165,8 @@ async def test_a_paused_member_is_passed_by_for_reads_writes_and_the_watch(opene
         assert store.get(PODS + "a") == kv
         assert [event.kv for event in watcher.next_nowait()] == [kv]
         async with asyncio.timeout(SECONDS):
-            mine = await store.put(PODS + "b", b"")
-            assert [event.kv for event in await watcher.next()] == [mine]
+            written = await store.put(PODS + "b", b"")
+            assert [event.kv for event in await watcher.next()] == [written]
 
 
 async def test_a_member_that_is_paused_while_nobody_asks_is_found_out_by_the_watch(opened, three, access):

@@ -39,7 +39,7 @@ def b64(text: str | bytes) -> str:
     return b64encode(text if isinstance(text, bytes) else text.encode()).decode()
 
 
-def told(name: str, value: bytes, created: int, modified: int) -> dict[str, Any]:
+def kv_json(name: str, value: bytes, created: int, modified: int) -> dict[str, Any]:
     """A key as etcd tells it."""
     revisions = {"create_revision": str(created), "mod_revision": str(modified), "version": "1"}
     return {"key": b64(f"/here/pods/{name}"), "value": b64(value)} | revisions
@@ -62,7 +62,7 @@ class Etcd(ScriptedMember):
     def _range(self, call: Call) -> None:
         answer: dict[str, Any] = {"header": header(self.revision)}
         if not call.request.get("keys_only"):
-            answer |= {"kvs": [told("known", b"1", 3, 4)], "count": "1"}
+            answer |= {"kvs": [kv_json("known", b"1", 3, 4)], "count": "1"}
         call.answer(answer)
 
     def _watch(self, call: Call) -> None:
@@ -103,7 +103,7 @@ class Etcd(ScriptedMember):
 
         def put(call: Call) -> None:
             value = call.request["success"][0]["request_put"]["value"]
-            self.tell({**told(name, b"", revision, revision), "value": value})
+            self.tell({**kv_json(name, b"", revision, revision), "value": value})
             call.answer(self.does(revision, response_put=response))
 
         self.on(TXN, put)
@@ -165,7 +165,7 @@ async def test_an_update_of_what_is_known_asks_nothing_back(etcd, store):
 
 @pytest.mark.parametrize(("name", "expect"), [("known", None), ("other", None), ("other", 5)])
 async def test_a_write_over_what_is_not_known_asks_back_when_that_was_created(etcd, store, name, expect):
-    etcd.puts(name, 6, prev_kv=told(name, b"0", 2, 5))
+    etcd.puts(name, 6, prev_kv=kv_json(name, b"0", 2, 5))
     assert await store.put(PODS + name, b"2", expect=expect) == kv(name, b"2", 2, 6)
     request = etcd.of(TXN)[0].request
     key = b64(f"/here/pods/{name}")
@@ -195,14 +195,14 @@ async def test_a_write_is_done_when_reads_see_it(etcd, store):
     writing = await waiting(store.put(PODS + "new", b"1", expect=0))
     await answered(etcd, store)
     assert not writing.done()
-    etcd.tell(told("new", b"1", 6, 6))
+    etcd.tell(kv_json("new", b"1", 6, 6))
     result = await writing
     assert store.get(PODS + "new") == result
     assert store.revision == 6
 
 
 async def test_a_deletion_is_done_when_reads_see_it(etcd, store):
-    gone = {"deleted": "1", "prev_kvs": [told("known", b"1", 3, 4)]}
+    gone = {"deleted": "1", "prev_kvs": [kv_json("known", b"1", 3, 4)]}
     etcd.on(TXN, lambda call: call.answer(etcd.does(6, response_delete_range=gone)))
     deleting = await waiting(store.delete(PODS + "known"))
     await answered(etcd, store)
@@ -214,11 +214,11 @@ async def test_a_deletion_is_done_when_reads_see_it(etcd, store):
 
 async def test_a_write_that_lost_is_told_what_won_when_reads_see_that(etcd, store):
     etcd.revision = 6
-    etcd.on(TXN, lambda call: call.answer(etcd.does_not(told("known", b"won", 3, 6))))
+    etcd.on(TXN, lambda call: call.answer(etcd.does_not(kv_json("known", b"won", 3, 6))))
     writing = await waiting(store.put(PODS + "known", b"2", expect=4))
     await answered(etcd, store)
     assert not writing.done()
-    etcd.tell(told("known", b"won", 3, 6))
+    etcd.tell(kv_json("known", b"won", 3, 6))
     with pytest.raises(Conflict) as caught:
         await writing
     assert caught.value.current == store.get(PODS + "known") == kv("known", b"won", 3, 6)
@@ -243,7 +243,7 @@ async def test_a_write_to_what_is_gone_is_a_conflict_with_nothing(etcd, store, v
 async def test_a_key_is_deleted_if_it_is_there_or_as_expected_and_comes_back(etcd, store, expect, comparison):
     def delete(call: Call) -> None:
         etcd.tell_deleted("known", 6)
-        call.answer(etcd.does(6, response_delete_range={"deleted": "1", "prev_kvs": [told("known", b"1", 3, 4)]}))
+        call.answer(etcd.does(6, response_delete_range={"deleted": "1", "prev_kvs": [kv_json("known", b"1", 3, 4)]}))
 
     etcd.on(TXN, delete)
     event = await store.delete(PODS + "known", expect=expect)
@@ -324,14 +324,14 @@ async def test_reads_are_refused_while_the_watch_is_behind_and_writes_are_done_a
     assert not caught.value.unknown
     etcd.on(TXN, lambda call: call.answer(etcd.does(8, response_put={})))
     assert (await store.put(PODS + "new", b"1", expect=0)).mod_revision == 8
-    etcd.tell(told("new", b"1", 8, 8))
+    etcd.tell(kv_json("new", b"1", 8, 8))
     await store.sync_read()
     assert store.revision == 8
 
 
 async def test_a_snapshot_that_is_forgotten_here_is_read_from_etcd_as_it_was(etcd, store):
     asked = len(etcd.of(RANGE))
-    etcd.on(RANGE, lambda call: call.answer({"header": header(5), "kvs": [told("b", b"0", 2, 2)], "count": "3"}))
+    etcd.on(RANGE, lambda call: call.answer({"header": header(5), "kvs": [kv_json("b", b"0", 2, 2)], "count": "3"}))
     page = await store.range_at(PODS, start=PODS + "b", limit=1, revision=2)
     assert (page.items, page.revision, page.more, page.remaining) == ([kv("b", b"0", 2, 2)], 2, True, 2)
     assert [call.request for call in etcd.of(RANGE)[asked:]] == [
@@ -381,7 +381,7 @@ async def test_a_revision_that_is_not_seen_yet_is_waited_for_before_it_is_compac
     asked = len(etcd.of(RANGE))
     compacting = await waiting(store.compact(6))
     await etcd.called(RANGE, asked + 1)
-    etcd.tell(told("a", b"1", 6, 6))
+    etcd.tell(kv_json("a", b"1", 6, 6))
     await compacting
     with pytest.raises(FutureRevision, match="the newest revision is 6"):
         await store.compact(7)
@@ -415,7 +415,7 @@ async def test_a_store_that_is_closing_sends_nothing_more_and_waits_for_what_was
     assert store.health_error == "the store is closed"
     assert not closing.done()
     sent.answer(etcd.does(6, response_put={}))
-    etcd.tell(told("new", b"1", 6, 6))
+    etcd.tell(kv_json("new", b"1", 6, 6))
     await asyncio.wait_for(closing, SECONDS)
     assert (await writing).mod_revision == 6
     await store.close()

@@ -90,9 +90,9 @@ def test_a_good_history_has_no_problems():
     ],
 )
 def test_what_cannot_have_been_is_found(old, new, words):
-    found = problems(changed(old, new))
-    assert words in found
-    assert bool(words) == bool(found)
+    faults = problems(changed(old, new))
+    assert words in faults
+    assert bool(words) == bool(faults)
 
 
 def test_a_write_in_doubt_may_have_happened_once_or_not_and_never_twice():

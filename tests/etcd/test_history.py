@@ -188,17 +188,17 @@ def everything_written(member, begin: int, end: int) -> list[Any]:
     """The history of the cluster as a client of its own watches it, from one revision to another."""
     request = {"create_request": {"key": "AA==", "range_end": "AA==", "start_revision": str(begin)}}
     asked = urllib.request.Request(f"{member.url}/v3/watch", json.dumps(request).encode())
-    found = []
+    records = []
     with urllib.request.urlopen(asked, timeout=SECONDS) as answer:
         for line in answer:
             for event in json.loads(line)["result"].get("events", ()):
                 kv = event["kv"]
                 key = base64.b64decode(kv["key"]).decode().removeprefix(PLACE)
                 value = None if event.get("type") == "DELETE" else base64.b64decode(kv.get("value", "")).decode()
-                found.append(Written(int(kv["mod_revision"]), key, value))
-            if found and found[-1].revision >= end:
-                return found
-    return found
+                records.append(Written(int(kv["mod_revision"]), key, value))
+            if records and records[-1].revision >= end:
+                return records
+    return records
 
 
 @pytest.mark.slow
@@ -222,9 +222,9 @@ def test_no_read_is_stale_no_write_is_lost_and_no_watch_has_gaps(clusters, tmp_p
         written = everything_written(member, revision, last)
     history = recorded(folder)
     outcomes = [write.outcome for write in history.writes.values()]
-    told = {each: outcomes.count(each) for each in ("ok", "conflict", "unknown", "refused")}
+    counts = {each: outcomes.count(each) for each in ("ok", "conflict", "unknown", "refused")}
     events = sum(len(watch.events) for watch in history.watches.values())
-    summary = f"{history.operations} operations in {time.monotonic() - begin:.0f} s, writes {told}, "
+    summary = f"{history.operations} operations in {time.monotonic() - begin:.0f} s, writes {counts}, "
     summary += f"{len(history.reads) + len(history.ranges)} reads and {history.refused} refused, "
     summary += f"{events} events of {len(history.watches)} watches, {len(written)} revisions, {len(faults.done)} faults"
     with capfd.disabled():
@@ -232,5 +232,5 @@ def test_no_read_is_stale_no_write_is_lost_and_no_watch_has_gaps(clusters, tmp_p
     assert problems(history, written)[:10] == [], f"seed {seed}: {summary}"
     assert history.operations >= OPERATIONS
     assert "Traceback" not in servers.errors()
-    assert told["conflict"] > 0, "nobody was in anybody's way"
-    assert told["unknown"] > 0, "no fault has hit a write"
+    assert counts["conflict"] > 0, "nobody was in anybody's way"
+    assert counts["unknown"] > 0, "no fault has hit a write"

@@ -20,9 +20,9 @@ from etcd.store import StoreError
     ],
 )
 def test_a_key_has_its_name_inside_and_outside(inside, outside, key, encoded):
-    place = KeyPrefix(inside, outside)
-    assert b64decode(place.encode(key)) == encoded
-    assert place.decode(b64encode(encoded).decode()) == key
+    key_prefix = KeyPrefix(inside, outside)
+    assert b64decode(key_prefix.encode(key)) == encoded
+    assert key_prefix.decode(b64encode(encoded).decode()) == key
 
 
 @pytest.mark.parametrize("key", [b"/elsewhere/a", b"/othe", b"/other/\xff", b""])
@@ -31,7 +31,7 @@ def test_a_key_that_lies_elsewhere_or_is_no_text_has_no_name_inside(key):
 
 
 @pytest.mark.parametrize(
-    ("place", "prefix", "end"),
+    ("key_prefix", "prefix", "end"),
     [
         (KeyPrefix("", "/x:"), "", b"/x;"),
         (KeyPrefix("/registry", "/other"), "/registry/pods/", b"/other/pods0"),
@@ -41,8 +41,8 @@ def test_a_key_that_lies_elsewhere_or_is_no_text_has_no_name_inside(key):
         (KeyPrefix("/registry", ""), "/registry", b"\0"),
     ],
 )
-def test_a_range_ends_before_the_first_key_that_has_not_its_prefix(place, prefix, end):
-    assert b64decode(place.range_end(prefix)) == end
+def test_a_range_ends_before_the_first_key_that_has_not_its_prefix(key_prefix, prefix, end):
+    assert b64decode(key_prefix.range_end(prefix)) == end
 
 
 def test_all_keys_are_those_from_and_to_a_zero_byte():

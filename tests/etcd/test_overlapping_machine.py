@@ -208,11 +208,11 @@ class OverlappingMachine(RuleBasedStateMachine):
         store: Any = await open_store(f"sqlite://{copy}", attach=attach, compact_age=1e9)
         begin = store._engine.compacted
         events = store.watch("", after=begin).next_nowait()
-        found = [(event.revision, event.key, event.kv.value if event.kv else None) for event in events]
+        copied = [(event.revision, event.key, event.kv.value if event.kv else None) for event in events]
         known = [(event.revision, event.key, event.kv.value if event.kv else None) for event in self.truth[begin:]]
         more = [(row.revision, row.key, row.value) for row in unanswered]
-        assert found == [*known, *(each for each in more if each[0] > len(self.truth))]
-        assert (await store.put("/r/next", b"")).mod_revision == begin + len(found) + 1
+        assert copied == [*known, *(each for each in more if each[0] > len(self.truth))]
+        assert (await store.put("/r/next", b"")).mod_revision == begin + len(copied) + 1
         await store.close()
 
     @rule()

@@ -35,13 +35,13 @@ class Keys:
             raise error
         begin, end = b64decode(request["key"]), b64decode(request["range_end"])
         inside = [key for key in sorted(self.values) if key >= begin and (end == b"\0" or key < end)]
-        told = inside[: request["limit"]]
+        kept = inside[: request["limit"]]
         self.revision += 1
         answer: dict[str, Any] = {"header": {"revision": str(self.revision)}}
-        if told:
-            answer["kvs"] = [{"key": encoded(key), "value": self.values[key]} for key in told]
+        if kept:
+            answer["kvs"] = [{"key": encoded(key), "value": self.values[key]} for key in kept]
             answer["count"] = str(len(inside))
-        return answer | ({"more": True} if len(told) < len(inside) else {})
+        return answer | ({"more": True} if len(kept) < len(inside) else {})
 
 
 @pytest.fixture
@@ -51,9 +51,9 @@ def cluster() -> Keys:
 
 @pytest.fixture
 def pages(cluster: Keys) -> RangeReader:
-    place = KeyPrefix("/registry/", "/here/")
+    key_prefix = KeyPrefix("/registry/", "/here/")
     return RangeReader(
-        cast("Cluster", cluster), place, lambda key, told: KeyValue(key, b64decode(told["value"]), 1, 1, None)
+        cast("Cluster", cluster), key_prefix, lambda key, body: KeyValue(key, b64decode(body["value"]), 1, 1, None)
     )
 
 
@@ -62,11 +62,11 @@ def fill(cluster: Keys, number: int, value: str = "") -> None:
 
 
 async def all_of(cluster: Keys, **options: int) -> list[str]:
-    told = [
+    responses = [
         answer
         async for answer in range_responses(cast("Cluster", cluster), encoded(b"/here/"), encoded(b"/here0"), **options)
     ]
-    return [b64decode(kv["key"]).decode() for answer in told for kv in answer.get("kvs", ())]
+    return [b64decode(kv["key"]).decode() for answer in responses for kv in answer.get("kvs", ())]
 
 
 async def test_pages_of_small_values_grow_fourfold_to_a_bound(cluster):

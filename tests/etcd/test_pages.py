@@ -104,9 +104,9 @@ async def test_a_snapshot_from_before_the_opening_is_recalled(opened, etcd, monk
         (PODS + "a/", PODS + "a/4", 9),
         (PODS + "c/", "", 0),
     ):
-        told = await younger.range_at(prefix, start=start, limit=limit, revision=then)
+        page = await younger.range_at(prefix, start=start, limit=limit, revision=then)
         known = await elder.range_at(prefix, start=start, limit=limit, revision=then)
-        assert told == known == elder.range(prefix, start=start, limit=limit, revision=then)
+        assert page == known == elder.range(prefix, start=start, limit=limit, revision=then)
     newest = younger.revision
     assert await younger.range_at(PODS, revision=newest) == younger.range(PODS)
     with pytest.raises(FutureRevision):

@@ -66,7 +66,7 @@ async def test_twenty_kills_lose_no_acknowledged_write_and_double_no_revision(tm
 
     store = await open_store(url)
     created = {revision: key for revision, key in acknowledged if key != "-"}
-    found = {kv.mod_revision: kv.key for kv in store.range("").items}
+    keys = {kv.mod_revision: kv.key for kv in store.range("").items}
     await store.close()
     assert len({revision for revision, _ in acknowledged}) == len(acknowledged)
-    assert {revision: found.get(revision) for revision in created} == created
+    assert {revision: keys.get(revision) for revision in created} == created

@@ -20,8 +20,8 @@ Opened = Callable[..., Awaitable[Store]]
 
 
 def read(database: Path, room: Path) -> tuple[int, dict[str, bytes | None]]:
-    with open_snapshot(database, room) as found:
-        return found.revision, {row.key: row.value for row in found.rows()}
+    with open_snapshot(database, room) as copied:
+        return copied.revision, {row.key: row.value for row in copied.rows()}
 
 
 def left_in(room: Path) -> list[Path]:
@@ -77,11 +77,11 @@ async def test_a_copy_has_each_keys_newest_version(opened: Opened, tmp_path: Pat
 
 async def test_a_copy_tells_whether_its_server_had_ended(opened: Opened, tmp_path: Path, room: Path) -> None:
     store = await opened(f"sqlite://{tmp_path}/data")
-    with open_snapshot(tmp_path / "data" / "store.db", room) as found:
-        assert not found.closed
+    with open_snapshot(tmp_path / "data" / "store.db", room) as copied:
+        assert not copied.closed
     await store.close()
-    with open_snapshot(tmp_path / "data" / "store.db", room) as found:
-        assert found.closed
+    with open_snapshot(tmp_path / "data" / "store.db", room) as copied:
+        assert copied.closed
 
 
 @pytest.mark.parametrize("is_made", [False, True], ids=["before it is made", "after it is made"])

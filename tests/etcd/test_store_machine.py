@@ -53,7 +53,7 @@ def simple(events: Any, at: int) -> list[tuple[int, str, bytes | None]]:
 
 class StoreMachine(RuleBasedStateMachine):
     url = "memory://"
-    place: Callable[[], KeyPrefix] = KeyPrefix
+    key_prefix: Callable[[], KeyPrefix] = KeyPrefix
     history_survives = True
     """Whether what was before a restart can be read and watched after it."""
 
@@ -63,7 +63,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.model = Model()
         self.watchers: list[tuple[Any, str, list[Any], int]] = []
-        self.access = ClusterConfig(key_prefix=self.place())
+        self.access = ClusterConfig(key_prefix=self.key_prefix())
         self.open()
         self.at = self.store.revision
 
@@ -223,15 +223,15 @@ class StoreMachine(RuleBasedStateMachine):
             with pytest.raises(FutureRevision if back < 0 else Compacted):
                 self.store.range(prefix, revision=self.at + revision)
             return
-        wanted = [
-            (key, *found)
-            for key, found in self.model.state(revision).items()
+        expected = [
+            (key, *value)
+            for key, value in self.model.state(revision).items()
             if key.startswith(prefix) and key.encode() >= start.encode()
         ]
         page = self.store.range(prefix, start=start, limit=limit, revision=self.at + revision)
-        cut = limit or len(wanted)
-        assert [(kv.key, kv.value, kv.mod_revision - self.at) for kv in page.items] == wanted[:cut]
-        left = max(0, len(wanted) - cut)
+        cut = limit or len(expected)
+        assert [(kv.key, kv.value, kv.mod_revision - self.at) for kv in page.items] == expected[:cut]
+        left = max(0, len(expected) - cut)
         assert (page.revision - self.at, page.more, page.remaining) == (revision, left > 0, left)
 
     @invariant()
@@ -239,7 +239,7 @@ class StoreMachine(RuleBasedStateMachine):
         state = self.model.state(len(self.model.log))
         assert self.store.revision - self.at == len(self.model.log)
         assert [(kv.key, kv.value, kv.mod_revision - self.at) for kv in self.store.range("").items] == [
-            (key, *found) for key, found in state.items()
+            (key, *value) for key, value in state.items()
         ]
         assert {key for key in KEYS if self.store.get(key)} == set(state)
 
@@ -262,10 +262,10 @@ def test_any_sequence_behaves_as_the_model(machine, examples):
     behaves(machine, examples)
 
 
-def test_any_sequence_over_a_cluster_behaves_as_the_model(shared_etcd, new_place):
+def test_any_sequence_over_a_cluster_behaves_as_the_model(shared_etcd, new_prefix):
     class ClusterMachine(StoreMachine):
         url = shared_etcd.url
-        place = staticmethod(new_place)
+        key_prefix = staticmethod(new_prefix)
         history_survives = False
 
     behaves(ClusterMachine, 40)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 import pytest
-from watched_cluster import LONG, PODS, Watched, attach, comes_to, deleted, told
+from watched_cluster import LONG, PODS, Watched, attach, comes_to, deleted, kv_json
 
 from etcd.access import KeyPrefix
 from etcd.cluster import Cluster
@@ -38,7 +38,7 @@ async def test_the_state_is_read_and_all_keys_are_watched_from_the_revision_afte
         (f"{PODS}b", b"b1", 3, 4),
     ]
     assert feed.engine.revision == 5
-    cluster.tell({"kv": told("c", b"", 6, 6)})
+    cluster.tell({"kv": kv_json("c", b"", 6, 6)})
     await comes_to(feed, 6)
     create = {"key": "AA==", "range_end": "AA==", "start_revision": "6"}
     assert cluster.streams == [("/watch", {"create_request": create})]
@@ -47,8 +47,8 @@ async def test_the_state_is_read_and_all_keys_are_watched_from_the_revision_afte
 async def test_events_of_the_watch_carry_what_was_before_them(cluster, feed):
     await feed.start()
     a, b = feed.engine.range(PODS).items
-    cluster.tell({"kv": told("a", b"a2", 2, 6)}, deleted("b", 6))
-    cluster.tell({"kv": told("c", b"c1", 7, 7)}, deleted("never", 7))
+    cluster.tell({"kv": kv_json("a", b"a2", 2, 6)}, deleted("b", 6))
+    cluster.tell({"kv": kv_json("c", b"c1", 7, 7)}, deleted("never", 7))
     await comes_to(feed, 7)
     a2, c = feed.engine.get(f"{PODS}a"), feed.engine.get(f"{PODS}c")
     assert [tuple(each) for each in feed.engine.log] == [
@@ -61,7 +61,7 @@ async def test_events_of_the_watch_carry_what_was_before_them(cluster, feed):
 
 async def test_events_elsewhere_move_the_revision_alone_and_old_ones_nothing(cluster, feed):
     await feed.start()
-    cluster.tell({"kv": told("a", b"old", 2, 5)}, {"kv": told("a", b"", 6, 6, outside="/there/")})
+    cluster.tell({"kv": kv_json("a", b"old", 2, 5)}, {"kv": kv_json("a", b"", 6, 6, outside="/there/")})
     await comes_to(feed, 6)
     assert list(feed.engine.log) == []
     assert feed.engine.get(f"{PODS}a").value == b"a1"
@@ -69,7 +69,7 @@ async def test_events_elsewhere_move_the_revision_alone_and_old_ones_nothing(clu
 
 async def test_events_elsewhere_hide_none_that_comes_after_them_in_the_same_message(cluster, feed):
     await feed.start()
-    cluster.tell({"kv": told("a", b"", 6, 6, outside="/there/")}, {"kv": told("c", b"", 6, 6)})
+    cluster.tell({"kv": kv_json("a", b"", 6, 6, outside="/there/")}, {"kv": kv_json("c", b"", 6, 6)})
     await comes_to(feed, 6)
     assert [event.key for event in feed.engine.log] == [f"{PODS}c"]
 
@@ -77,14 +77,14 @@ async def test_events_elsewhere_hide_none_that_comes_after_them_in_the_same_mess
 async def test_every_message_of_a_watch_is_applied_by_itself(cluster, feed):
     await feed.start()
     for revision in (6, 7, 8):
-        cluster.tell({"kv": told("c", b"", 6, revision)})
+        cluster.tell({"kv": kv_json("c", b"", 6, revision)})
         await comes_to(feed, revision)
     assert len(cluster.streams) == 1
 
 
 async def test_a_value_of_somebody_else_is_left_out_and_the_next_is_not(cluster, feed, caplog):
     await feed.start()
-    cluster.tell({"kv": told("x", b"foreign", 6, 6)}, {"kv": told("y", b"", 6, 6)})
+    cluster.tell({"kv": kv_json("x", b"foreign", 6, 6)}, {"kv": kv_json("y", b"", 6, 6)})
     await comes_to(feed, 6)
     assert (feed.engine.get(f"{PODS}x"), feed.engine.get(f"{PODS}y").value) == (None, b"")
     [message] = [each.getMessage() for each in caplog.records]
@@ -96,14 +96,14 @@ async def test_where_the_next_events_were_compacted_the_state_is_read_and_watche
     await feed.start()
     a = feed.engine.get(f"{PODS}a")
     cursor = feed.engine.watch(PODS, 5)
-    cluster.revision, cluster.kvs = 9, [told("a", b"a1", 2, 2), told("c", b"c1", 8, 8)]
+    cluster.revision, cluster.kvs = 9, [kv_json("a", b"a1", 2, 2), kv_json("c", b"c1", 8, 8)]
     cluster.messages.put_nowait({"canceled": True, "compact_revision": "8"})
     await comes_to(feed, 9)
     assert [kv.key for kv in feed.engine.range(PODS).items] == [f"{PODS}a", f"{PODS}c"]
     assert feed.engine.get(f"{PODS}a") is a
     with pytest.raises(Compacted):
         cursor.next_events()
-    cluster.tell({"kv": told("d", b"", 10, 10)})
+    cluster.tell({"kv": kv_json("d", b"", 10, 10)})
     await comes_to(feed, 10)
     assert cluster.starts == ["6", "10"]
 
@@ -125,7 +125,7 @@ async def test_a_watch_that_etcd_ends_is_trouble_until_the_next_is_made(cluster,
     await cluster.begins(2)
     assert feed.health_error == f"etcd ended the watch: {why}"
     cluster.messages.put_nowait({"created": True})
-    cluster.tell({"kv": told("c", b"", 6, 6)})
+    cluster.tell({"kv": kv_json("c", b"", 6, 6)})
     await comes_to(feed, 6)
     assert feed.health_error == ""
     assert [each.levelname for each in caplog.records] == ["WARNING"]
@@ -134,7 +134,7 @@ async def test_a_watch_that_etcd_ends_is_trouble_until_the_next_is_made(cluster,
 async def test_a_pause_is_short_after_events_and_then_twice_the_one_before_up_to_a_bound(cluster, feed):
     await feed.start()
     for revision in (6, 7):
-        cluster.tell({"kv": told("c", b"", 6, revision)})
+        cluster.tell({"kv": kv_json("c", b"", 6, revision)})
         for _ in range(8):
             cluster.messages.put_nowait(Unreachable("broken"))
     await cluster.begins(17)
@@ -153,7 +153,7 @@ async def test_what_fails_is_trouble_and_the_watch_begins_again(cluster, feed, c
 async def test_who_waits_is_woken_at_a_revision_and_not_before(cluster, feed):
     await feed.start()
     waiting = [asyncio.create_task(feed.wait_for(revision)) for revision in (8, 6, 7, 6)]
-    cluster.tell({"kv": told("c", b"", 6, 6)}, {"kv": told("c", b"", 6, 7)})
+    cluster.tell({"kv": kv_json("c", b"", 6, 6)}, {"kv": kv_json("c", b"", 6, 7)})
     await comes_to(feed, 7)
     await asyncio.sleep(0)
     assert [each.done() for each in waiting] == [False, True, True, True]
@@ -173,7 +173,7 @@ async def test_who_waits_for_the_same_revision_goes_on_in_the_order_of_arrival(c
     async with asyncio.TaskGroup() as waiting:
         for number in range(4):
             waiting.create_task(wait(number))
-        cluster.tell({"kv": told("c", b"", 6, 6)})
+        cluster.tell({"kv": kv_json("c", b"", 6, 6)})
     assert order == [0, 1, 2, 3]
 
 
@@ -183,7 +183,7 @@ async def test_who_waits_no_more_keeps_nobody_from_being_woken(cluster, feed):
     await asyncio.sleep(0)
     waiting[0].cancel()
     await asyncio.wait([waiting[0]])
-    cluster.tell({"kv": told("c", b"", 6, 6)})
+    cluster.tell({"kv": kv_json("c", b"", 6, 6)})
     assert await asyncio.gather(*waiting[1:]) == [None, None]
     assert (feed.health_error, len(cluster.streams)) == ("", 1)
 
@@ -191,7 +191,7 @@ async def test_who_waits_no_more_keeps_nobody_from_being_woken(cluster, feed):
 async def test_a_feed_that_stops_has_closed_its_stream_and_has_no_task_left(cluster, feed):
     await feed.start()
     cluster.closing = 3.0
-    cluster.tell({"kv": told("c", b"", 6, 6)})
+    cluster.tell({"kv": kv_json("c", b"", 6, 6)})
     await comes_to(feed, 6)
     assert cluster.open == 1
     await feed.stop()
@@ -243,7 +243,7 @@ async def test_a_cluster_older_than_what_was_seen_of_it_is_another_one(cluster, 
 async def test_a_restore_that_has_not_ended_is_told_in_its_words(feed):
     await feed.start()
     with pytest.raises(Damaged) as caught:
-        feed.key_value(f"{PODS}x", told("x", UNFINISHED, 6, 6))
+        feed.key_value(f"{PODS}x", kv_json("x", UNFINISHED, 6, 6))
     advice = "A restore into this prefix has not ended. Run mockube restore again, with --force."
     assert str(caught.value) == f"etcd has '/here/pods/x': {advice}"
 
@@ -252,7 +252,7 @@ async def test_what_this_process_writes_keeps_what_it_has_beside_it(feed):
     await feed.start()
 
     def attached(value: bytes) -> Any:
-        return feed.key_value(f"{PODS}x", told("x", value, 6, 6)).index_attrs
+        return feed.key_value(f"{PODS}x", kv_json("x", value, 6, 6)).index_attrs
 
     with feed.own_write(f"{PODS}x", b"1", "first"):
         with feed.own_write(f"{PODS}x", b"2", "second"):

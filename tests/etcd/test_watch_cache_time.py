@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import cast
 
 import pytest
-from watched_cluster import PODS, Watched, attach, comes_to, told
+from watched_cluster import PODS, Watched, attach, comes_to, kv_json
 
 from etcd.access import KeyPrefix
 from etcd.cluster import Cluster
@@ -68,7 +68,7 @@ async def feed(cluster: Watched, applied: Applied) -> AsyncIterator[WatchCache]:
 
 
 def pod(revision: int) -> dict[str, dict[str, str]]:
-    return {"kv": told(f"pod-{revision}", b"", revision, revision)}
+    return {"kv": kv_json(f"pod-{revision}", b"", revision, revision)}
 
 
 # -- whether the watch is behind

@@ -83,8 +83,8 @@ class Bare:
     def _until(self, end: bytes) -> bytes:
         while end not in self.buffer:
             self._more()
-        found, _, self.buffer = self.buffer.partition(end)
-        return found
+        line, _, self.buffer = self.buffer.partition(end)
+        return line
 
     def _more(self) -> None:
         assert self.connection
@@ -129,12 +129,12 @@ def well_formed(answer: Answer, path: str) -> None:
         assert b"could not be served" not in answer.body, answer
         return
     assert media in ("application/json", "application/yaml", "application/jwk-set+json"), answer
-    told = json.loads(answer.body) if media != "application/yaml" else yaml.load(answer.body, yaml.CSafeLoader)
-    assert isinstance(told, dict)
+    body = json.loads(answer.body) if media != "application/yaml" else yaml.load(answer.body, yaml.CSafeLoader)
+    assert isinstance(body, dict)
     if answer.code >= 400:
-        assert (told["kind"], told["status"], told["code"]) == ("Status", "Failure", answer.code), answer
-        assert told.get("message") or told.get("reason")
-        assert "could not be served" not in told.get("message", ""), answer
+        assert (body["kind"], body["status"], body["code"]) == ("Status", "Failure", answer.code), answer
+        assert body.get("message") or body.get("reason")
+        assert "could not be served" not in body.get("message", ""), answer
 
 
 @pytest.fixture(scope="module")

@@ -75,8 +75,8 @@ def like(draw: Any, schema: Obj, depth: int = 7) -> Any:
     if "$ref" in schema:
         schema = RELEASE.definitions[schema["$ref"].rpartition("/")[2]]
     if properties := schema.get("properties"):
-        wanted = [*schema.get("required", ()), *draw(st.lists(st.sampled_from(sorted(properties)), max_size=4))]
-        return {name: draw(like(properties[name], depth - 1)) for name in wanted} if depth else {}
+        keys = [*schema.get("required", ()), *draw(st.lists(st.sampled_from(sorted(properties)), max_size=4))]
+        return {name: draw(like(properties[name], depth - 1)) for name in keys} if depth else {}
     kind = schema.get("type", "")
     kind = kind if isinstance(kind, str) else kind[0]
     if kind == "array":
@@ -90,8 +90,8 @@ def like(draw: Any, schema: Obj, depth: int = 7) -> Any:
 def sample(row: Resource) -> Obj:
     kind = SAMPLES.get(f"{row.plural}.{row.group}", {})
     body = SAMPLES.get(f"{row.plural}.{row.version}.{row.group}", kind)
-    found: Obj = {"kind": row.kind, "apiVersion": row.api_version, "metadata": {"name": "x"}} | body
-    return found
+    obj: Obj = {"kind": row.kind, "apiVersion": row.api_version, "metadata": {"name": "x"}} | body
+    return obj
 
 
 @st.composite
@@ -108,11 +108,11 @@ def mutated(draw: Any, value: Any, schema: Obj) -> Any:
             inner = inner if isinstance(inner, dict) else {}
             return value | {name: draw(mutated(value[name], inner) if name in value else like(inner))}
     if isinstance(value, list) and value and draw(st.integers(0, 4)):
-        place = draw(st.integers(0, len(value) - 1))
+        index = draw(st.integers(0, len(value) - 1))
         return [
-            *value[:place],
-            draw(mutated(value[place], schema.get("items", {}))),
-            *value[place + draw(st.integers(0, 1)) :],
+            *value[:index],
+            draw(mutated(value[index], schema.get("items", {}))),
+            *value[index + draw(st.integers(0, 1)) :],
         ]
     return draw(like(schema) if draw(st.integers(0, 5)) else JUNK)
 
@@ -235,16 +235,16 @@ def json_patches(draw: Any) -> Any:
 @st.composite
 def merges(draw: Any, row: Resource) -> Any:
     """Part of an object, with the directives of a strategic merge here and there."""
-    found = draw(mutated({}, RELEASE.definitions[row.definition]))
+    merge_patch = draw(mutated({}, RELEASE.definitions[row.definition]))
     for _ in range(draw(st.integers(0, 2))):
-        found = draw(mutated(found, RELEASE.definitions[row.definition]))
-    if not isinstance(found, dict) or draw(st.integers(0, 2)):
-        return found
+        merge_patch = draw(mutated(merge_patch, RELEASE.definitions[row.definition]))
+    if not isinstance(merge_patch, dict) or draw(st.integers(0, 2)):
+        return merge_patch
     value = draw(st.sampled_from(("delete", "replace", "merge", "x")) | JUNK)
     directive = {draw(st.sampled_from(DIRECTIVES)): value}
-    name = draw(st.sampled_from(sorted(found, key=str))) if found else ""
-    inner = found.get(name)
-    return found | ({name: inner | directive} if isinstance(inner, dict) else directive)
+    name = draw(st.sampled_from(sorted(merge_patch, key=str))) if merge_patch else ""
+    inner = merge_patch.get(name)
+    return merge_patch | ({name: inner | directive} if isinstance(inner, dict) else directive)
 
 
 @pytest.mark.slow

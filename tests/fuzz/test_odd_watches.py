@@ -52,17 +52,17 @@ def request(choice: random.Random) -> tuple[str, dict[str, str], dict[str, str]]
 
 async def watched(session: aiohttp.ClientSession, path: str, query: dict[str, str], headers: dict[str, str]) -> int:
     """The status of a watch that was read to its end, and found well-formed."""
-    told = (path, query, headers)
+    request = (path, query, headers)
     async with session.get(path, params=query, headers=headers) as response:
         body = await response.read()
     if response.headers.get("Transfer-Encoding") == "chunked":
         for line in body.splitlines():
             event = json.loads(line)
-            assert event["type"] in EVENTS, told
-            assert event["object"]["kind"], told
+            assert event["type"] in EVENTS, request
+            assert event["object"]["kind"], request
     elif response.content_type == "application/json":
         answer = json.loads(body)
-        assert response.status == 200 or (answer["kind"], answer["code"]) == ("Status", response.status), told
+        assert response.status == 200 or (answer["kind"], answer["code"]) == ("Status", response.status), request
     return response.status
 
 
@@ -87,8 +87,8 @@ async def test_odd_watches(tmp_path: Path, complaints: Any) -> None:
         watches = [watched(session, *request(choice)) for _ in range(WATCHES)]
         writes = [write(session, number) for number in range(100)]
         async with asyncio.timeout(SECONDS):
-            found = await asyncio.gather(*watches, *writes)
-        assert {200, 400, 404, 406, 422, 504} <= {*found[:WATCHES]}, f"FUZZ_SEED={SEED}"
+            outcomes = await asyncio.gather(*watches, *writes)
+        assert {200, 400, 404, 406, 422, 504} <= {*outcomes[:WATCHES]}, f"FUZZ_SEED={SEED}"
         async with session.get("/readyz") as ready:
             assert await ready.text() == "ok"
     assert complaints.take() == [], f"FUZZ_SEED={SEED}"

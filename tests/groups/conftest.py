@@ -42,10 +42,10 @@ def created(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj
     """Prepares an object for its creation."""
 
     def make(group: str, kind: str, obj: Obj) -> Obj:
-        found = copy.deepcopy(obj)
-        found.setdefault("metadata", {})
-        strategy(group, kind).prepare_create(found)
-        return found
+        new = copy.deepcopy(obj)
+        new.setdefault("metadata", {})
+        strategy(group, kind).prepare_create(new)
+        return new
 
     return make
 
@@ -55,13 +55,13 @@ def updated(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj
     """Prepares an object for an update; like the verbs, with the old one's generation."""
 
     def make(group: str, kind: str, new: Obj, old: Obj) -> Obj:
-        found, before = copy.deepcopy(new), copy.deepcopy(old)
-        found.setdefault("metadata", {})
-        before.setdefault("metadata", {})["generation"] = found["metadata"]["generation"] = 4
+        obj, before = copy.deepcopy(new), copy.deepcopy(old)
+        obj.setdefault("metadata", {})
+        before.setdefault("metadata", {})["generation"] = obj["metadata"]["generation"] = 4
         unspoilt = copy.deepcopy(before)
-        strategy(group, kind).prepare_update(found, before)
+        strategy(group, kind).prepare_update(obj, before)
         assert before == unspoilt
-        return found
+        return obj
 
     return make
 

@@ -16,8 +16,8 @@ GVK = "x-kubernetes-group-version-kind"
 @cache
 def definitions() -> dict[str, Any]:
     path = files("kubernetes_validate") / "kubernetes-json-schema" / RELEASE / "_definitions.json"
-    found: dict[str, Any] = json.loads(path.read_text())["$defs"]
-    return found
+    kinds: dict[str, Any] = json.loads(path.read_text())["$defs"]
+    return kinds
 
 
 def kinds() -> list[tuple[str, str, str]]:

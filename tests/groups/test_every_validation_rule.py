@@ -48,13 +48,13 @@ def _errors(table: dict[str, Any], obj: dict[str, Any]) -> list[str]:
         errors = validator.status_update(obj, table["valid"])
     else:
         errors = validator.create(obj)
-    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in _steps(table.get("at", "")))[1:]
-    return [_shown(str(error).splitlines()[0], place) for error in errors]
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in _steps(table.get("at", "")))[1:]
+    return [_shown(str(error).splitlines()[0], path) for error in errors]
 
 
-def _shown(error: str, place: str) -> str:
-    rest = error.removeprefix(place)
-    return f"~{rest}" if place and rest != error and rest[0] in ".:[" else error
+def _shown(error: str, path: str) -> str:
+    rest = error.removeprefix(path)
+    return f"~{rest}" if path and rest != error and rest[0] in ".:[" else error
 
 
 @pytest.mark.parametrize(("table", "case"), list(_cases()))

@@ -103,14 +103,14 @@ NEW_EVENT = {
 
 @pytest.mark.parametrize(("group", "event"), [("", CORE_EVENT), ("events.k8s.io", NEW_EVENT)])
 def test_an_event_is_found_by_the_names_of_either_group(group: str, event: Obj):
-    found = fields(group, "Event", event)
-    assert found["involvedObject.name"] == found["regarding.name"] == "p"
-    assert (found["source"], found["reason"], found["type"]) == ("kubelet", "Why", "Normal")
+    labels = fields(group, "Event", event)
+    assert labels["involvedObject.name"] == labels["regarding.name"] == "p"
+    assert (labels["source"], labels["reason"], labels["type"]) == ("kubelet", "Why", "Normal")
 
 
 def test_the_source_of_an_event_is_its_reporter_where_it_names_none():
-    found = fields("events.k8s.io", "Event", {"reportingController": "c"})
-    assert (found["source"], found["reportingComponent"], found["reportingController"]) == ("c", "c", "c")
+    labels = fields("events.k8s.io", "Event", {"reportingController": "c"})
+    assert (labels["source"], labels["reportingComponent"], labels["reportingController"]) == ("c", "c", "c")
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ HOOK = {
 }
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
 def created(group: str, kind: str, name: str = "a", **parts: Any) -> list[str]:
-    return told(VALIDATORS[group, kind].create({"metadata": {"name": name}} | parts))
+    return messages(VALIDATORS[group, kind].create({"metadata": {"name": name}} | parts))
 
 
 @pytest.mark.parametrize(
@@ -214,10 +214,10 @@ def test_decisions_come_from_the_approval_alone_and_stay(request_text: str) -> N
     undecided: dict[str, Any] = {"metadata": {"name": "c"}, "spec": asked(request_text)}
     approved = undecided | {"status": {"conditions": [{"type": "Approved", "status": "True"}]}}
     update = VALIDATORS[CERTIFICATES, "CertificateSigningRequest"].update
-    assert told(update(approved, undecided)) == [
+    assert messages(update(approved, undecided)) == [
         'status.conditions: Forbidden: updates may not add a condition of type "Approved"'
     ]
-    assert told(update(undecided, approved)) == [
+    assert messages(update(undecided, approved)) == [
         'status.conditions: Forbidden: updates may not remove a condition of type "Approved"'
     ]
 

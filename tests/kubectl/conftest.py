@@ -172,5 +172,5 @@ def written(text: str, **words: str) -> str:
 @pytest.fixture(scope="module")
 def furnished(kubectl_in: Make) -> Kubectl:
     kubectl = kubectl_in()
-    kubectl.told("create -f -", written(THINGS, NAMESPACE=kubectl.namespace, TEMPLATE=TEMPLATE, ONCE=ONCE))
+    kubectl.output("create -f -", written(THINGS, NAMESPACE=kubectl.namespace, TEMPLATE=TEMPLATE, ONCE=ONCE))
     return kubectl

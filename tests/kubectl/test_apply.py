@@ -24,15 +24,15 @@ def applied(kubectl: Any) -> Any:
 
 
 def test_applying_again_changes_nothing(applied: Any) -> None:
-    before = applied.told("get deploy web -o jsonpath={.metadata.resourceVersion}")
+    before = applied.output("get deploy web -o jsonpath={.metadata.resourceVersion}")
 
     applied.says("apply -f web.yaml", "deployment.apps/web unchanged")
     applied.says("get deploy web -o jsonpath={.metadata.resourceVersion}", before)
 
 
 def test_a_field_that_is_gone_from_the_file_goes_and_what_others_wrote_stays(applied: Any) -> None:
-    applied.told("annotate deploy web theirs=1")
-    applied.told("scale deploy web --replicas=7")
+    applied.output("annotate deploy web theirs=1")
+    applied.output("scale deploy web --replicas=7")
     applied.file(
         "web.yaml", WEB.replace("  replicas: 2\n", "").replace("labels: {app: web}}\nspec", "labels: {}}\nspec")
     )
@@ -74,7 +74,7 @@ def test_what_was_applied_last_is_remembered(applied: Any) -> None:
 def test_what_left_the_files_is_pruned(applied: Any) -> None:
     other = "\n---\n" + WEB.replace("name: web, l", "name: other, l")
     applied.file("web.yaml", WEB + other)
-    applied.told("apply -f web.yaml")
+    applied.output("apply -f web.yaml")
     applied.file("web.yaml", WEB)
 
     applied.says(
@@ -88,17 +88,17 @@ def test_server_side_apply_is_told_to_be_missing(applied: Any) -> None:
 
 
 def test_an_object_is_replaced_and_replaced_by_force(applied: Any) -> None:
-    uid = applied.told("get deploy web -o jsonpath={.metadata.uid}")
+    uid = applied.output("get deploy web -o jsonpath={.metadata.uid}")
 
     applied.says("replace -f web.yaml", "deployment.apps/web replaced")
     applied.says("get deploy web -o jsonpath={.metadata.uid}", uid)
     applied.says("replace --force -f web.yaml", 'deployment.apps "web" deleted.*\ndeployment.apps/web replaced')
-    assert applied.told("get deploy web -o jsonpath={.metadata.uid}") != uid
+    assert applied.output("get deploy web -o jsonpath={.metadata.uid}") != uid
 
 
 def test_a_stale_replacement_is_a_conflict(applied: Any) -> None:
-    applied.file("stale.yaml", applied.told("get deploy web -o yaml"))
-    applied.told("label deploy web a=b")
+    applied.file("stale.yaml", applied.output("get deploy web -o yaml"))
+    applied.output("label deploy web a=b")
 
     applied.refuses(
         "replace -f stale.yaml",

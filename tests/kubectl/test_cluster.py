@@ -38,7 +38,7 @@ SAID: list[tuple[str, str]] = [
 @pytest.fixture(scope="module")
 def with_pod(kubectl_in: Any) -> Any:
     kubectl = kubectl_in()
-    kubectl.told("run p --image=nginx")
+    kubectl.output("run p --image=nginx")
     return kubectl
 
 
@@ -73,7 +73,7 @@ def test_headers_are_those_of_a_real_server(reader: Any) -> None:
 
 
 def test_everything_is_dumped(reader: Any) -> None:
-    dump = reader.told("cluster-info dump")
+    dump = reader.output("cluster-info dump")
 
     assert '"kind": "NodeList"' in dump
     assert '"kind": "PodList"' in dump
@@ -112,7 +112,7 @@ def request_for(name: str) -> str:
 @pytest.mark.parametrize(("verb", "past", "other"), [("approve", "Approved", "deny"), ("deny", "Denied", "approve")])
 def test_a_certificate_request_is_decided_once(kubectl: Any, verb: str, past: str, other: str) -> None:
     name = kubectl.namespace
-    kubectl.told("create -f -", request_for(name))
+    kubectl.output("create -f -", request_for(name))
 
     kubectl.says(f"get csr {name} --no-headers", rf"{name} +\d+s +\S+/kube-apiserver-client +\S+ +<none> +Pending")
     kubectl.says(f"certificate {verb} {name}", f"certificatesigningrequest.certificates.k8s.io/{name} {past.lower()}")

@@ -104,7 +104,7 @@ def test_a_certificate_is_kept_with_its_key(kubectl: Any) -> None:
 
 
 def test_a_token_is_made_for_an_account(kubectl: Any) -> None:
-    kubectl.told("create sa robot")
+    kubectl.output("create sa robot")
 
     kubectl.says("create token robot --audience=x", r"[\w-]+\.[\w-]+\.[\w-]+")
     kubectl.refuses(
@@ -115,14 +115,14 @@ def test_a_token_is_made_for_an_account(kubectl: Any) -> None:
 
 
 def test_a_job_is_made_of_a_cron_job(kubectl: Any) -> None:
-    kubectl.told("create cronjob often --image=busybox --schedule='*/5 * * * *' -- date")
+    kubectl.output("create cronjob often --image=busybox --schedule='*/5 * * * *' -- date")
 
     kubectl.says("create job once --from=cronjob/often", "job.batch/once created")
     kubectl.says("get job once -o jsonpath={.metadata.ownerReferences[0].kind}", "CronJob")
 
 
 def test_a_deployment_is_exposed_and_scaled_by_itself(kubectl: Any) -> None:
-    kubectl.told("create deployment web --image=nginx --port=80")
+    kubectl.output("create deployment web --image=nginx --port=80")
 
     kubectl.says("expose deploy web --type=NodePort --target-port=8080", "service/web exposed")
     kubectl.says(
@@ -146,17 +146,17 @@ def test_what_nothing_acts_on_is_created_with_a_warning(
 
 
 def test_an_address_is_given_once(kubectl: Any) -> None:
-    kubectl.told("create service clusterip first --tcp=80 --clusterip=10.96.77.7")
+    kubectl.output("create service clusterip first --tcp=80 --clusterip=10.96.77.7")
 
     kubectl.refuses(
         "create service clusterip second --tcp=80 --clusterip=10.96.77.7", r".*provided IP is already allocated"
     )
-    kubectl.told("delete svc first")
+    kubectl.output("delete svc first")
     kubectl.says("create service clusterip second --tcp=80 --clusterip=10.96.77.7", "service/second created")
 
 
 def test_a_server_side_dry_run_shows_defaults_and_keeps_nothing(kubectl: Any) -> None:
-    shown = kubectl.told("create deployment web --image=nginx --dry-run=server -o yaml")
+    shown = kubectl.output("create deployment web --image=nginx --dry-run=server -o yaml")
 
     assert "progressDeadlineSeconds: 600" in shown
     assert "imagePullPolicy: Always" in shown

@@ -78,8 +78,8 @@ class Toys:
     def refuses(self, line: str, pattern: str, given: str = "") -> str:
         return str(self.kubectl.refuses(line, self.text(pattern), self.text(given)))
 
-    def told(self, line: str, given: str = "") -> str:
-        return str(self.kubectl.told(line, self.text(given)))
+    def output(self, line: str, given: str = "") -> str:
+        return str(self.kubectl.output(line, self.text(given)))
 
 
 @pytest.fixture
@@ -104,10 +104,10 @@ def each_toys(each_kubectl: Kubectl) -> Toys:
 
 def test_it_is_one_of_the_resources(toys: Toys) -> None:
     toys.says(f"api-resources --api-group={toys.group}", "NAME.*\ngadgets +gd +OURS/v1 +true +Gadget")
-    wide = toys.told(f"api-resources --api-group={toys.group} -o wide --no-headers")
+    wide = toys.output(f"api-resources --api-group={toys.group} -o wide --no-headers")
     assert wide.split()[5:] == ["delete,deletecollection,get,list,patch,create,update,watch", "all,toys"]
-    assert f"{toys.group}/v1" in toys.told("api-versions").splitlines()
-    assert toys.told("api-resources --categories=toys -o name").split().count(f"gadgets.{toys.group}") == 1
+    assert f"{toys.group}/v1" in toys.output("api-versions").splitlines()
+    assert toys.output("api-resources --categories=toys -o name").split().count(f"gadgets.{toys.group}") == 1
 
 
 def test_every_kubectl_makes_shows_changes_and_deletes_one(each_toys: Toys) -> None:
@@ -150,12 +150,12 @@ def test_it_is_explained(toys: Toys) -> None:
 def test_it_is_applied_and_what_is_gone_from_the_file_goes(toys: Toys) -> None:
     toys.says("apply -f -", "gadget.OURS/g created", GADGET)
     toys.says("apply -f -", "gadget.OURS/g unchanged", GADGET)
-    toys.told(f"annotate gadgets.{toys.group} g theirs=1")
+    toys.output(f"annotate gadgets.{toys.group} g theirs=1")
     toys.says("apply -f -", "gadget.OURS/g configured", GADGET.replace(", parts: [{name: wheel, weight: 1.5}]", ""))
-    found = json.loads(toys.told(f"get gadgets.{toys.group} g -o json"))
-    assert found["spec"] == {"size": 2, "shade": "light"}
-    assert found["metadata"]["annotations"]["theirs"] == "1"
-    assert found["metadata"]["generation"] == 2
+    gadget = json.loads(toys.output(f"get gadgets.{toys.group} g -o json"))
+    assert gadget["spec"] == {"size": 2, "shade": "light"}
+    assert gadget["metadata"]["annotations"]["theirs"] == "1"
+    assert gadget["metadata"]["generation"] == 2
     toys.says("diff -f -", "", GADGET.replace(", parts: [{name: wheel, weight: 1.5}]", ""))
 
 
@@ -183,7 +183,7 @@ def test_a_file_is_checked_by_the_schema_of_its_kind(toys: Toys) -> None:
 
 
 def test_what_an_editor_changes_is_patched(toys: Toys) -> None:
-    toys.told("create -f -", GADGET)
+    toys.output("create -f -", GADGET)
     editor = toys.kubectl.file("editor.sh", "#!/bin/sh\nsed -i 's/size: 2/size: 5/' \"$1\"\n")
     (toys.kubectl.directory / editor).chmod(0o755)
     name = f"gadgets.{toys.group}"
@@ -194,19 +194,19 @@ def test_what_an_editor_changes_is_patched(toys: Toys) -> None:
 
 
 def test_categories_and_short_names_find_it(toys: Toys) -> None:
-    toys.told("create -f -", GADGET)
-    toys.told("create configmap other")
-    assert "gadget." + toys.group + "/g" in toys.told("get all -o name").split()
-    assert toys.told("get toys -o name").split() == [f"gadget.{toys.group}/g"]
-    assert toys.told(f"get gadgets.v1.{toys.group} -o name").split() == [f"gadget.{toys.group}/g"]
+    toys.output("create -f -", GADGET)
+    toys.output("create configmap other")
+    assert "gadget." + toys.group + "/g" in toys.output("get all -o name").split()
+    assert toys.output("get toys -o name").split() == [f"gadget.{toys.group}/g"]
+    assert toys.output(f"get gadgets.v1.{toys.group} -o name").split() == [f"gadget.{toys.group}/g"]
     toys.says("get gadgets -l app=b", "No resources found in .* namespace.")
-    assert toys.told(f"get gadgets.{toys.group} --field-selector=spec.shade=light -o name").split()
+    assert toys.output(f"get gadgets.{toys.group} --field-selector=spec.shade=light -o name").split()
     toys.says(f"get gadgets.{toys.group} --field-selector=spec.shade=dark", "No resources found in .* namespace.")
     toys.refuses(f"get gadgets.{toys.group} --field-selector=spec.size=2", ".*field label not supported: spec.size")
 
 
 def test_it_is_described(toys: Toys) -> None:
-    toys.told("create -f -", GADGET)
+    toys.output("create -f -", GADGET)
     toys.says(
         f"describe gadgets.{toys.group} g",
         r"Name: +g\nNamespace: +\S+\nLabels: +app=a\nAnnotations: +<none>\nAPI Version: +OURS/v1\nKind: +Gadget\n"
@@ -217,7 +217,7 @@ def test_it_is_described(toys: Toys) -> None:
 
 def test_it_is_waited_for_watched_and_scaled(toys: Toys) -> None:
     name = f"gadgets.{toys.group}"
-    toys.told("create -f -", GADGET)
+    toys.output("create -f -", GADGET)
     waiting = toys.kubectl.start(f"wait {name}/g --for=jsonpath={{.status.phase}}=Ready --timeout=300s")
     watching = toys.kubectl.start(f"get {name} -w --no-headers --output-watch-events")
     assert watching.stdout.readline().split()[:3] == ["ADDED", "g", "2"]
@@ -239,10 +239,10 @@ def test_it_is_waited_for_watched_and_scaled(toys: Toys) -> None:
 def test_several_go_at_once_and_so_does_the_kind(toys: Toys) -> None:
     name = f"gadgets.{toys.group}"
     for letter in "abc":
-        toys.told("create -f -", GADGET.replace("name: g,", f"name: {letter},"))
+        toys.output("create -f -", GADGET.replace("name: g,", f"name: {letter},"))
     toys.says(f"delete {name} -l app=a --field-selector=metadata.name!=c", '.*"a" deleted.*"b" deleted.*')
     toys.says(f"delete {name} --all --wait=false", '.*"c" deleted.*')
-    toys.told("create -f -", GADGET)
+    toys.output("create -f -", GADGET)
     toys.says(
         f"delete crd gadgets.{toys.group}",
         'customresourcedefinition.apiextensions.k8s.io "gadgets.OURS" deleted.*',
@@ -264,14 +264,14 @@ def test_definitions_are_shown_and_tried(toys: Toys) -> None:
 
 
 def test_a_definition_that_is_applied_again_changes_what_is_served(toys: Toys) -> None:
-    toys.told("create -f -", GADGET)
+    toys.output("create -f -", GADGET)
     toys.says(
         "apply -f -",
         "customresourcedefinition.*/gadgets.OURS configured",
         DEFINITION.replace("name: Size", "name: Girth"),
     )
     name = f"gadgets.{toys.group}"
-    while "GIRTH" not in toys.told(f"get {name}"):
+    while "GIRTH" not in toys.output(f"get {name}"):
         pass
     toys.says("apply -f -", "customresourcedefinition.*/gadgets.OURS configured", DEFINITION)
     toys.says("apply -f -", "customresourcedefinition.*/gadgets.OURS unchanged", DEFINITION)
@@ -279,7 +279,7 @@ def test_a_definition_that_is_applied_again_changes_what_is_served(toys: Toys) -
 
 def test_a_namespace_takes_its_custom_objects_with_it(toys: Toys) -> None:
     other = f"{toys.kubectl.namespace}-more"
-    toys.told(f"create namespace {other}")
-    toys.told(f"create -n {other} -f -", GADGET)
+    toys.output(f"create namespace {other}")
+    toys.output(f"create -n {other} -f -", GADGET)
     toys.says(f"delete namespace {other}", f'namespace "{other}" deleted')
     toys.says(f"get gadgets.{toys.group} -A", "No resources found")

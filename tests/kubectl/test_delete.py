@@ -26,7 +26,7 @@ def pods(kubectl: Any) -> Any:
     spec = "{containers: [{name: c, image: i}]}"
     pod = "---\n{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {x: '%s'}}, spec: " + spec + "}\n"
     account = "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}\n"
-    kubectl.told("create -f -", "".join((pod % ("p", 1), pod % ("q", 2), account)))
+    kubectl.output("create -f -", "".join((pod % ("p", 1), pod % ("q", 2), account)))
     return kubectl
 
 
@@ -67,30 +67,30 @@ def test_what_cannot_be_deleted_is_said(pods: Any, line: str, says: str) -> None
 
 @pytest.mark.parametrize(("cascade", "finalizer"), [("orphan", "orphan"), ("foreground", "foregroundDeletion")])
 def test_a_deletion_waits_for_the_garbage_collector(kubectl: Any, cascade: str, finalizer: str) -> None:
-    kubectl.told("create deploy web --image=nginx")
+    kubectl.output("create deploy web --image=nginx")
 
     kubectl.says(f"delete deploy web --cascade={cascade} --wait=false", 'deployment.apps "web" deleted.*')
     kubectl.says("get deploy web -o jsonpath={.metadata.finalizers}", rf'\["{finalizer}"\]')
-    kubectl.told("""patch deploy web --type=merge -p '{"metadata":{"finalizers":null}}'""")
+    kubectl.output("""patch deploy web --type=merge -p '{"metadata":{"finalizers":null}}'""")
     kubectl.says("wait --for=delete deploy/web", "")
 
 
 def test_a_finalizer_keeps_an_object_until_it_is_taken_away(kubectl: Any) -> None:
-    kubectl.told(
+    kubectl.output(
         "create -f -", "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, finalizers: [example.com/x]}}"
     )
     deleting = kubectl.start("delete cm kept")
     assert deleting.stdout.readline().startswith('configmap "kept" deleted')
     kubectl.says("wait --for=jsonpath={.metadata.deletionTimestamp} cm/kept", "configmap/kept condition met")
 
-    kubectl.told("""patch cm kept --type=merge -p '{"metadata":{"finalizers":null}}'""")
+    kubectl.output("""patch cm kept --type=merge -p '{"metadata":{"finalizers":null}}'""")
 
     assert deleting.wait(timeout=SECONDS) == 0
     deleting.communicate()
 
 
 def test_a_scheduled_pod_gets_its_time_and_force_takes_it(kubectl: Any) -> None:
-    kubectl.told("""run p --image=nginx --overrides='{"spec":{"nodeName":"somewhere"}}'""")
+    kubectl.output("""run p --image=nginx --overrides='{"spec":{"nodeName":"somewhere"}}'""")
 
     kubectl.says("delete pod p --wait=false", 'pod "p" deleted.*')
     kubectl.says("get pod p", r"NAME .*\np +0/1 +Terminating +0 +\d+s")
@@ -100,8 +100,8 @@ def test_a_scheduled_pod_gets_its_time_and_force_takes_it(kubectl: Any) -> None:
 
 def test_a_namespace_takes_all_that_is_in_it(kubectl: Any) -> None:
     doomed = f"{kubectl.namespace}-doomed"
-    kubectl.told(f"create ns {doomed}")
-    kubectl.told(f"create cm here -n {doomed}")
+    kubectl.output(f"create ns {doomed}")
+    kubectl.output(f"create cm here -n {doomed}")
 
     kubectl.says(f"delete ns {doomed}", f'namespace "{doomed}" deleted')
     kubectl.says(f"get cm -n {doomed}", f"No resources found in {doomed} namespace.")

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def pod(kubectl: Any) -> Any:
-    kubectl.told("run p --image=nginx --labels=x=y")
+    kubectl.output("run p --image=nginx --labels=x=y")
     return kubectl
 
 
@@ -21,7 +21,7 @@ PATCHED: list[tuple[str, str, str]] = [
 @pytest.mark.parametrize(("kind", "patch", "labels"), PATCHED)
 def test_a_patch_of_each_type(pod: Any, kind: str, patch: str, labels: str) -> None:
     pod.says(f"patch pod p --type={kind} -p '{patch}'", "pod/p patched")
-    assert pod.told("get pod p -o jsonpath={.metadata.labels}") == labels
+    assert pod.output("get pod p -o jsonpath={.metadata.labels}") == labels
 
 
 CHANGES: list[tuple[str, str]] = [
@@ -70,7 +70,7 @@ def test_what_cannot_be_changed_is_said(pod: Any, line: str, says: str) -> None:
 
 @pytest.fixture
 def web(kubectl: Any) -> Any:
-    kubectl.told("create deploy web --image=nginx --replicas=3")
+    kubectl.output("create deploy web --image=nginx --replicas=3")
     return kubectl
 
 
@@ -140,8 +140,8 @@ def test_a_rollout_waits_for_who_is_not_there(web: Any) -> None:
 
 
 def test_a_service_selects_and_a_binding_binds_others(kubectl: Any) -> None:
-    kubectl.told("create service clusterip s --tcp=80")
-    kubectl.told("create rolebinding rb --clusterrole=view --user=u")
+    kubectl.output("create service clusterip s --tcp=80")
+    kubectl.output("create rolebinding rb --clusterrole=view --user=u")
 
     kubectl.says("set selector svc s x=y", "service/s selector updated")
     kubectl.says("set subject rolebinding rb --user=u2", r"rolebinding.rbac.authorization.k8s.io/rb subjects updated")
@@ -149,7 +149,7 @@ def test_a_service_selects_and_a_binding_binds_others(kubectl: Any) -> None:
 
 
 def test_an_editor_changes_an_object(kubectl: Any) -> None:
-    kubectl.told("create cronjob often --image=busybox --schedule='*/5 * * * *' -- date")
+    kubectl.output("create cronjob often --image=busybox --schedule='*/5 * * * *' -- date")
 
     kubectl.says(
         "edit cronjob often", "cronjob.batch/often edited", KUBE_EDITOR="sed -i 's/schedule: .*/schedule: 1 1 1 1 1/'"
@@ -159,7 +159,7 @@ def test_an_editor_changes_an_object(kubectl: Any) -> None:
 
 
 def test_an_editor_is_told_what_is_wrong(kubectl: Any) -> None:
-    kubectl.told("create cronjob often --image=busybox --schedule='*/5 * * * *' -- date")
+    kubectl.output("create cronjob often --image=busybox --schedule='*/5 * * * *' -- date")
 
     kubectl.refuses(
         "edit cronjob often",

@@ -135,7 +135,7 @@ def prepared(each_kubectl: Any) -> Any:
     each_kubectl.file("odd.yaml", ODD)
     each_kubectl.file("kustomization/kustomization.yaml", KUSTOMIZATION)
     each_kubectl.file("kustomization/web.yaml", WEB)
-    each_kubectl.told("create sa twin")
+    each_kubectl.output("create sa twin")
     return each_kubectl
 
 

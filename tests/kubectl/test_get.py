@@ -136,14 +136,14 @@ def test_what_is_not_there_is_said(furnished: Any, line: str, says: str) -> None
 
 
 def test_all_namespaces_are_told_apart(furnished: Any) -> None:
-    shown = furnished.told("get po -A")
+    shown = furnished.output("get po -A")
 
     assert shown.startswith("NAMESPACE ")
     assert f"\n{furnished.namespace} " in shown
 
 
 def test_managed_fields_show_when_asked_for(furnished: Any) -> None:
-    plain, full = (json.loads(furnished.told(f"get cm cm -o json {flag}")) for flag in ("", "--show-managed-fields"))
+    plain, full = (json.loads(furnished.output(f"get cm cm -o json {flag}")) for flag in ("", "--show-managed-fields"))
 
     assert "managedFields" not in plain["metadata"]
     assert [each["manager"] for each in full["metadata"]["managedFields"]] == ["kubectl-create"]

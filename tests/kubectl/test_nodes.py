@@ -15,9 +15,9 @@ status:
 
 @pytest.fixture
 def node(kubectl: Any) -> Any:
-    kubectl.told("create -f -", NODE.replace("NAME", kubectl.namespace))
+    kubectl.output("create -f -", NODE.replace("NAME", kubectl.namespace))
     yield kubectl
-    kubectl.told(f"delete node {kubectl.namespace}")
+    kubectl.output(f"delete node {kubectl.namespace}")
 
 
 def test_a_node_is_shown_and_described(node: Any) -> None:
@@ -52,7 +52,7 @@ def test_a_node_is_cordoned_and_uncordoned(node: Any) -> None:
 
 def test_a_node_is_drained_of_its_pods(node: Any) -> None:
     name = node.namespace
-    node.told(f"""run p --image=nginx --overrides='{{"spec":{{"nodeName":"{name}"}}}}'""")
+    node.output(f"""run p --image=nginx --overrides='{{"spec":{{"nodeName":"{name}"}}}}'""")
 
     node.says(
         f"drain {name} --force --dry-run=client",
@@ -71,7 +71,7 @@ def test_a_node_is_drained_of_its_pods(node: Any) -> None:
 
 def test_a_drain_that_asks_nobody_deletes(node: Any) -> None:
     name = node.namespace
-    node.told(f"""run p --image=nginx --overrides='{{"spec":{{"nodeName":"{name}"}}}}'""")
+    node.output(f"""run p --image=nginx --overrides='{{"spec":{{"nodeName":"{name}"}}}}'""")
 
     node.says(
         f"drain {name} --force --disable-eviction --grace-period=0",
@@ -81,18 +81,18 @@ def test_a_drain_that_asks_nobody_deletes(node: Any) -> None:
 
 def test_a_budget_stops_a_drain(node: Any) -> None:
     name = node.namespace
-    node.told(f"""run p --image=nginx --labels=a=b --overrides='{{"spec":{{"nodeName":"{name}"}}}}'""")
-    node.told("create pdb kept --selector=a=b --min-available=1")
+    node.output(f"""run p --image=nginx --labels=a=b --overrides='{{"spec":{{"nodeName":"{name}"}}}}'""")
+    node.output("create pdb kept --selector=a=b --min-available=1")
     status = '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}'
-    node.told(f"patch pod p --subresource=status --type=merge -p '{status}'")
+    node.output(f"patch pod p --subresource=status --type=merge -p '{status}'")
 
-    node.told("""patch pdb kept --subresource=status --type=merge -p '{"status":{"observedGeneration":1}}'""")
+    node.output("""patch pdb kept --subresource=status --type=merge -p '{"status":{"observedGeneration":1}}'""")
 
     node.refuses(
         f"drain {name} --force --timeout=1s", r".*Cannot evict pod as it would violate the pod's disruption budget\..*"
     )
-    node.told("delete pdb kept")
-    node.told("delete pod p --grace-period=0 --force")
+    node.output("delete pdb kept")
+    node.output("delete pod p --grace-period=0 --force")
 
 
 def test_a_node_that_is_not_there_is_not_drained(kubectl: Any) -> None:

@@ -37,7 +37,7 @@ def test_unknown_fields_are_passed_over(kubectl: Any, level: str) -> None:
 
 def test_what_was_passed_over_once_is_still_refused_when_somebody_looks(kubectl: Any) -> None:
     for level in ("ignore", "ignore", "false"):
-        kubectl.told(f"create -f - --dry-run=server --validate={level}", ODD)
+        kubectl.output(f"create -f - --dry-run=server --validate={level}", ODD)
 
     kubectl.refuses("create -f - --dry-run=server --validate=strict", REFUSED, ODD)
     kubectl.says("create -f - --dry-run=server --validate=warn", WARNED, ODD)
@@ -45,7 +45,7 @@ def test_what_was_passed_over_once_is_still_refused_when_somebody_looks(kubectl:
 
 def test_unknown_fields_of_a_change_are_refused(kubectl: Any) -> None:
     known = ODD.replace(", foo: 1", "").replace(", imgae: z", "").replace(", nope: {}", "")
-    kubectl.told("apply -f -", known)
+    kubectl.output("apply -f -", known)
 
     kubectl.refuses(
         "apply -f -",

@@ -20,24 +20,24 @@ def watching(kubectl: Any, line: str) -> Iterator[Any]:
 
 
 def test_a_watch_shows_what_is_there_and_what_changes(kubectl: Any) -> None:
-    kubectl.told("create cm first --from-literal=a=b")
+    kubectl.output("create cm first --from-literal=a=b")
     with watching(kubectl, "get cm -w --output-watch-events") as line:
         assert line() == "EVENT NAME DATA AGE"
         assert line().startswith("ADDED first 1")
-        kubectl.told("create cm second")
+        kubectl.output("create cm second")
         assert line().startswith("ADDED second 0")
-        kubectl.told("label cm first a=b")
+        kubectl.output("label cm first a=b")
         assert line().startswith("MODIFIED first 1")
-        kubectl.told("delete cm first")
+        kubectl.output("delete cm first")
         assert line().startswith("DELETED first 1")
 
 
 def test_a_watch_of_changes_only(kubectl: Any) -> None:
-    kubectl.told("create cm before")
+    kubectl.output("create cm before")
     process = kubectl.start("get cm --watch-only --output-watch-events --no-headers")
     try:
         for number in count():  # until the watch has begun and seen one
-            kubectl.told(f"label cm before n={number} --overwrite")
+            kubectl.output(f"label cm before n={number} --overwrite")
             if select.select([process.stdout], [], [], 0)[0]:
                 break
         assert process.stdout.readline().startswith("MODIFIED ")
@@ -47,11 +47,11 @@ def test_a_watch_of_changes_only(kubectl: Any) -> None:
 
 
 def test_a_watch_with_a_selector_sees_who_comes_and_goes(kubectl: Any) -> None:
-    kubectl.told("create cm one")
-    kubectl.told("label cm one show=yes")
+    kubectl.output("create cm one")
+    kubectl.output("label cm one show=yes")
     with watching(kubectl, "get cm -l show=yes -w --output-watch-events --no-headers") as line:
         assert line().startswith("ADDED one")
-        kubectl.told("label cm one show=no --overwrite")
+        kubectl.output("label cm one show=no --overwrite")
         assert line().startswith("DELETED one")
 
 
@@ -65,7 +65,7 @@ WAITED: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("line", "says"), WAITED)
 def test_what_holds_already_is_not_waited_for(kubectl: Any, line: str, says: str) -> None:
-    kubectl.told("run p --image=nginx")
+    kubectl.output("run p --image=nginx")
     kubectl.says(line, says)
 
 
@@ -85,15 +85,15 @@ REFUSED: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("line", "says"), REFUSED)
 def test_what_does_not_come_is_waited_for_in_vain(kubectl: Any, line: str, says: str) -> None:
-    kubectl.told("run p --image=nginx")
+    kubectl.output("run p --image=nginx")
     kubectl.refuses(line, says)
 
 
 def test_what_comes_is_waited_for(kubectl: Any) -> None:
-    kubectl.told("run p --image=nginx")
+    kubectl.output("run p --image=nginx")
     waiting = kubectl.start("wait --for=condition=Ready pod/p --timeout=300s")
     ready = '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'
 
-    kubectl.told(f"patch pod p --subresource=status --type=merge -p '{ready}'")
+    kubectl.output(f"patch pod p --subresource=status --type=merge -p '{ready}'")
 
     assert waiting.communicate(timeout=SECONDS)[0] == "pod/p condition met\n"

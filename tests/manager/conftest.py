@@ -35,11 +35,11 @@ class Accidents(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self.told: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.threadName == "mockube":
-            self.told.append(self.format(record))
+            self.messages.append(self.format(record))
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +53,7 @@ def cluster() -> Iterator[Cluster]:
             yield cluster
     finally:
         logger.removeHandler(accidents)
-    assert not accidents.told
+    assert not accidents.messages
 
 
 @pytest.fixture(scope="session")
@@ -66,9 +66,9 @@ def kubectl(cluster: Cluster, kubectl_at: Callable[..., Kubectl], numbers: Itera
     """A kubectl in a namespace of the test's own, which goes with it."""
     namespace = f"test-{next(numbers)}"
     kubectl = kubectl_at(cluster.kubeconfig, namespace=namespace)
-    kubectl.told(f"create namespace {namespace}")
+    kubectl.output(f"create namespace {namespace}")
     yield kubectl
-    kubectl.told(f"delete namespace {namespace} --wait=false")
+    kubectl.output(f"delete namespace {namespace} --wait=false")
 
 
 @pytest.fixture
@@ -165,9 +165,9 @@ def serve(start: Start, tmp_path: Path) -> Callable[..., Server]:
     def serve(*, port: int = 0, store: str = "memory") -> Server:
         data = tmp_path / "data"
         running = start("mockube", "up", "--api-only", "--port", str(port), "--store", store, "--data-dir", data)
-        found = re.search(r"is ready at https://127\.0\.0\.1:(\d+) ", running.line())
-        assert found
-        return Server(running, int(found[1]), data / "kubeconfig")
+        match = re.search(r"is ready at https://127\.0\.0\.1:(\d+) ", running.line())
+        assert match
+        return Server(running, int(match[1]), data / "kubeconfig")
 
     return serve
 

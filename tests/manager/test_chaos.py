@@ -40,9 +40,9 @@ class Api:
             with suppress(*GONE):
                 async with self.session.request(method, path, json=body, headers=headers) as answer:
                     if answer.status < 500:
-                        found = await answer.json()
-                        assert answer.status < 300 or (method, answer.status) == ("POST", 409), found
-                        return found
+                        reply = await answer.json()
+                        assert answer.status < 300 or (method, answer.status) == ("POST", 409), reply
+                        return reply
             await asyncio.sleep(PAUSE)
 
     async def follow(self, path: str, see: Callable[[str, Any], None]) -> None:
@@ -155,10 +155,12 @@ class Cluster:
 
 
 def is_rolled_out(workload: Any) -> bool:
-    status, wanted = workload.get("status", {}), workload["spec"]["replicas"]
+    status, expected = workload.get("status", {}), workload["spec"]["replicas"]
     counts = [status.get(name, 0) for name in ("updatedReplicas", "replicas", "availableReplicas")]
     current = status.get("currentRevision") == status.get("updateRevision")
-    return status.get("observedGeneration") == workload["metadata"]["generation"] and current and counts == [wanted] * 3
+    return (
+        status.get("observedGeneration") == workload["metadata"]["generation"] and current and counts == [expected] * 3
+    )
 
 
 def nobody_goes(pods: Any) -> bool:

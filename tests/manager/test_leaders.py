@@ -40,12 +40,12 @@ class Two:
     def holder(self) -> str:
         """Who has the lease; nobody is ""."""
         lease = "lease/kube-controller-manager -n kube-system"
-        found: str = self.kubectl.told(f"get {lease} -o jsonpath={{.spec.holderIdentity}}")
-        return found
+        holder: str = self.kubectl.output(f"get {lease} -o jsonpath={{.spec.holderIdentity}}")
+        return holder
 
     def transitions(self) -> int:
         lease = "lease/kube-controller-manager -n kube-system"
-        return int(self.kubectl.told(f"get {lease} -o jsonpath={{.spec.leaseTransitions}}"))
+        return int(self.kubectl.output(f"get {lease} -o jsonpath={{.spec.leaseTransitions}}"))
 
 
 @pytest.fixture
@@ -99,12 +99,12 @@ def births() -> Iterator[Callable[[Kubectl], Births]]:
 def rolled_out(kubectl: Kubectl, images: dict[str, int]) -> None:
     """The Deployment "web" comes to its end with as many ReplicaSets as templates, and revisions in order."""
     kubectl.says("rollout status deployment/web --timeout=300s", '.*deployment "web" successfully rolled out')
-    sets = json.loads(kubectl.told("get replicasets -o json"))["items"]
-    found = {each["spec"]["template"]["spec"]["containers"][0]["image"]: each["spec"]["replicas"] for each in sets}
-    assert (found, len(sets)) == (images, len(images))
+    sets = json.loads(kubectl.output("get replicasets -o json"))["items"]
+    sizes = {each["spec"]["template"]["spec"]["containers"][0]["image"]: each["spec"]["replicas"] for each in sets}
+    assert (sizes, len(sets)) == (images, len(images))
     revisions = sorted(each["metadata"]["annotations"]["deployment.kubernetes.io/revision"] for each in sets)
     assert revisions == [str(number) for number in range(1, len(images) + 1)]
-    pods = json.loads(kubectl.told("get pods -o json"))["items"]
+    pods = json.loads(kubectl.output("get pods -o json"))["items"]
     assert len([pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]) == sum(images.values())
 
 
@@ -114,12 +114,12 @@ def test_the_other_takes_over_from_a_leader_that_is_killed_and_does_nothing_twic
     two: Any, births: Any, deployment: Write
 ) -> None:
     it = two(*HASTY)
-    it.kubectl.told("apply -f -", deployment(replicas=12))
+    it.kubectl.output("apply -f -", deployment(replicas=12))
     rolled_out(it.kubectl, {"nginx:1": 12})
     made = births(it.kubectl)
     assert made.until(lambda made: made["nginx:1"] == 12) == {"nginx:1": 12}
     slow = {"mockube.io/ready-after": "2s"}
-    it.kubectl.told("apply -f -", deployment(image="nginx:2", annotations=slow, replicas=12))
+    it.kubectl.output("apply -f -", deployment(image="nginx:2", annotations=slow, replicas=12))
     before = made.until(lambda made: made["nginx:2"] >= 6)
     assert it.leader.ended(signal.SIGKILL) == -signal.SIGKILL
     assert it.other.line().startswith("ready")
@@ -132,7 +132,7 @@ def test_the_other_takes_over_from_a_leader_that_is_killed_and_does_nothing_twic
 def test_a_leader_that_is_stopped_gives_its_lease_up_at_once(two: Any, births: Any, deployment: Write) -> None:
     it = two(*PATIENT)
     made = births(it.kubectl)
-    it.kubectl.told("apply -f -", deployment(replicas=100))
+    it.kubectl.output("apply -f -", deployment(replicas=100))
     before = made.until(lambda made: made["nginx:1"] >= 10)
     first = it.holder()
     assert it.leader.ended(signal.SIGTERM) == 0
@@ -157,7 +157,7 @@ def test_a_leader_that_slept_past_its_lease_wakes_ends_and_does_nothing(
     """
     it = two(*HASTY)
     made = births(it.kubectl)
-    it.kubectl.told("apply -f -", deployment(replicas=300))
+    it.kubectl.output("apply -f -", deployment(replicas=300))
     before = made.until(lambda made: made["nginx:1"] >= 20)
     it.leader.send(signal.SIGSTOP)
     assert it.other.line().startswith("ready")

@@ -77,7 +77,7 @@ class Maker:
 
     def _some(self, table: dict[str, list[Any]]) -> Any:
         places = self.fate.sample([*table], self.fate.randrange(1, min(4, len(table) + 1)))
-        return {place: copy.deepcopy(self.fate.choice(table[place])) for place in places}
+        return {path: copy.deepcopy(self.fate.choice(table[path])) for path in places}
 
     def filled(self, value: Any, namespace: str) -> Any:
         """The same with words replaced that stand for something."""
@@ -95,10 +95,10 @@ class Maker:
 
 def leaves(table: dict[str, Any], prefix: str = "") -> list[tuple[str, list[Any]]]:
     """The dotted paths of a table of tables, and what may stand there."""
-    found: list[tuple[str, list[Any]]] = []
+    leaf_fields: list[tuple[str, list[Any]]] = []
     for path, values in table.items():
-        found += leaves(values, f"{prefix}{path}.") if isinstance(values, dict) else [(f"{prefix}{path}", values)]
-    return found
+        leaf_fields += leaves(values, f"{prefix}{path}.") if isinstance(values, dict) else [(f"{prefix}{path}", values)]
+    return leaf_fields
 
 
 def put(obj: Any, path: str, value: Any) -> None:
@@ -214,10 +214,10 @@ class Attack:
 
     async def _ask(self, what: str, plural: str, method: str, path: str, body: Any = None, **headers: str) -> int:
         async with self.session.request(method, path, json=body, headers=headers) as answer:
-            found = await answer.json()
+            reply = await answer.json()
         self.answers[what, plural, answer.status] += 1
-        assert answer.status < 500, (method, path, found)
-        uid = found.get("metadata", {}).get("uid")
+        assert answer.status < 500, (method, path, reply)
+        uid = reply.get("metadata", {}).get("uid")
         if uid and len(self.maker.uids) < 500:
             self.maker.uids.append(uid)
         return answer.status
@@ -275,8 +275,8 @@ def _given(before: Counts, after: Counts) -> dict[str, float]:
 def memory_of(process: int) -> int:
     """Bytes in memory, 0 where the system does not say."""
     status = Path(f"/proc/{process}/status")
-    found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    return int(found[1]) * 1024 if found else 0
+    match = re.search(r"VmRSS:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    return int(match[1]) * 1024 if match else 0
 
 
 async def come_up(session: aiohttp.ClientSession, *workloads: str) -> None:

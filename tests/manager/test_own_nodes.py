@@ -37,9 +37,9 @@ class Keeper:
 
     async def do(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         async with self.session.request(method, path, json=body, headers=headers) as answer:
-            found = await answer.json()
-        assert answer.status < 300 or (method, answer.status) in (("PUT", 409), ("DELETE", 404)), found
-        return found
+            reply = await answer.json()
+        assert answer.status < 300 or (method, answer.status) in (("PUT", 409), ("DELETE", 404)), reply
+        return reply
 
     async def register(self) -> None:
         for name in self.alive:
@@ -73,9 +73,9 @@ class Keeper:
 
     async def until(self, path: str, done: Callable[[Any], bool]) -> Any:
         async with asyncio.timeout(PATIENCE):
-            while not done(found := await self.do("GET", path)):  # noqa: ASYNC110 - it is the server that knows
+            while not done(listed := await self.do("GET", path)):  # noqa: ASYNC110 - it is the server that knows
                 await asyncio.sleep(PAUSE)
-        return found
+        return listed
 
 
 def is_available(workload: Any) -> bool:
@@ -149,7 +149,7 @@ async def test_any_controllers_work_without_the_others(
         made = json.loads(deployment(replicas=2))
         await keeper.do("POST", f"{WORKLOADS}/deployments", made)
         if controllers != "*,-deployment":
-            await keeper.until(f"{WORKLOADS}/replicasets", lambda found: len(found["items"]) == 1)
-        found = await keeper.until(PODS, lambda found: len(found["items"]) == pods)
-        assert len(found["items"]) == pods
+            await keeper.until(f"{WORKLOADS}/replicasets", lambda listed: len(listed["items"]) == 1)
+        listed = await keeper.until(PODS, lambda listed: len(listed["items"]) == pods)
+        assert len(listed["items"]) == pods
     assert "Traceback" not in manager.said.read_text()

@@ -13,9 +13,9 @@ def first(kubectl: Kubectl, line: str, pattern: str) -> str:
     """The first line of a watch that is as wanted."""
     watch = kubectl.start(line)
     try:
-        for told in watch.stdout:
-            if re.search(pattern, told):
-                return str(told)
+        for row in watch.stdout:
+            if re.search(pattern, row):
+                return str(row)
     finally:
         watch.terminate()
         watch.communicate()
@@ -42,7 +42,7 @@ def test_a_pod_that_runs_is_told_of_from_its_binding_on(kubectl: Kubectl) -> Non
 
 
 def test_a_crash_loop_backs_off_and_counts_its_restarts(kubectl: Kubectl) -> None:
-    kubectl.told("run crash --image=crash.mockube.io/app")
+    kubectl.output("run crash --image=crash.mockube.io/app")
     assert re.match(
         r"crash +0/1 +CrashLoopBackOff +1 \(\d+s ago\) +\d+s",
         first(kubectl, "get pod crash --watch --no-headers", "CrashLoopBackOff +1"),
@@ -60,9 +60,9 @@ def test_a_crash_loop_backs_off_and_counts_its_restarts(kubectl: Kubectl) -> Non
 
 
 def test_an_image_that_is_not_there_is_told_of_and_can_be_put_right(kubectl: Kubectl, deployment: Write) -> None:
-    kubectl.told("apply -f -", deployment(image="nginx:1.161"))
-    told = first(kubectl, "get pods --watch --no-headers", "ImagePullBackOff")
-    assert re.match(r"web-\S+ +0/1 +ImagePullBackOff +0 +\d+s", told)
+    kubectl.output("apply -f -", deployment(image="nginx:1.161"))
+    line = first(kubectl, "get pods --watch --no-headers", "ImagePullBackOff")
+    assert re.match(r"web-\S+ +0/1 +ImagePullBackOff +0 +\d+s", line)
     first(kubectl, "get events --watch --no-headers", "Error: ImagePullBackOff")
     failed = r"  Warning  Failed +\S+ +kubelet +"
     kubectl.says(
@@ -70,17 +70,17 @@ def test_an_image_that_is_not_there_is_told_of_and_can_be_put_right(kubectl: Kub
         rf".*{failed}Failed to pull image \"nginx:1\.161\": .*{failed}Error: ErrImagePull\n"
         rf".*{failed}Error: ImagePullBackOff.*",
     )
-    kubectl.told("set image deployment/web main=nginx:1.16.1")
-    kubectl.told("rollout status deployment/web --timeout=300s")
+    kubectl.output("set image deployment/web main=nginx:1.16.1")
+    kubectl.output("rollout status deployment/web --timeout=300s")
 
 
 def test_a_pod_that_asks_for_too_much_waits_and_says_why(kubectl: Kubectl) -> None:
     spec = {"containers": [{"name": "main", "image": "nginx:1", "resources": {"requests": {"cpu": "1000"}}}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "big"}, "spec": spec}
-    kubectl.told("create -f -", json.dumps(pod))
-    kubectl.told("wait pod/big --for=condition=PodScheduled=false --timeout=300s")
-    told = first(kubectl, "get events --watch --no-headers", "FailedScheduling")
-    assert re.search(r"Warning +FailedScheduling +pod/big +0/3 nodes are available: 3 Insufficient cpu\. ", told)
+    kubectl.output("create -f -", json.dumps(pod))
+    kubectl.output("wait pod/big --for=condition=PodScheduled=false --timeout=300s")
+    line = first(kubectl, "get events --watch --no-headers", "FailedScheduling")
+    assert re.search(r"Warning +FailedScheduling +pod/big +0/3 nodes are available: 3 Insufficient cpu\. ", line)
     kubectl.says("get pod big --no-headers", r"big +0/1 +Pending +0 +\d+s")
 
 
@@ -89,8 +89,8 @@ def test_init_containers_come_before_the_others_and_one_after_the_other(kubectl:
     spec = {"initContainers": sleeps, "containers": [{"name": "main", "image": "nginx:1"}]}
     watch = "get pod slow --watch --no-headers"
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "slow"}, "spec": spec}
-    kubectl.told("create -f -", json.dumps(pod))
+    kubectl.output("create -f -", json.dumps(pod))
     first(kubectl, watch, r"slow +0/1 +Init:[01]/2 ")
     kubectl.says("wait pod/slow --for=condition=Ready --timeout=300s", "pod/slow condition met")
-    states = kubectl.told("get pod slow -o 'jsonpath={.status.initContainerStatuses[*].state.terminated.reason}'")
+    states = kubectl.output("get pod slow -o 'jsonpath={.status.initContainerStatuses[*].state.terminated.reason}'")
     assert states == "Completed Completed"

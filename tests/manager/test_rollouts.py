@@ -27,22 +27,22 @@ def web(kubectl: Kubectl) -> Kubectl:
 
 def replica_sets(kubectl: Kubectl) -> dict[str, int]:
     """Image → how many pods of it are wanted; no image twice."""
-    rows = [row.split() for row in kubectl.told(IMAGES).splitlines()]
+    rows = [row.split() for row in kubectl.output(IMAGES).splitlines()]
     assert len({row[0] for row in rows}) == len(rows), rows
-    return {image: int(wanted) for image, wanted in rows}
+    return {image: int(expected) for image, expected in rows}
 
 
-def until(kubectl: Kubectl, **wanted: int) -> None:
+def until(kubectl: Kubectl, **expected: int) -> None:
     """Wait for numbers in the status of the Deployment "web"."""
-    for field, number in wanted.items():
-        kubectl.told(f"wait deployment/web --for=jsonpath={{.status.{field}}}={number} --timeout=300s")
+    for field, number in expected.items():
+        kubectl.output(f"wait deployment/web --for=jsonpath={{.status.{field}}}={number} --timeout=300s")
 
 
 def observed(kubectl: Kubectl) -> Any:
     """The Deployment "web" once its controller has seen it as it is."""
-    generation = kubectl.told("get deployment web -o jsonpath={.metadata.generation}")
+    generation = kubectl.output("get deployment web -o jsonpath={.metadata.generation}")
     until(kubectl, observedGeneration=int(generation))
-    return json.loads(kubectl.told("get deployment web -o json"))
+    return json.loads(kubectl.output("get deployment web -o json"))
 
 
 def progressing(kubectl: Kubectl) -> tuple[str, str]:
@@ -66,7 +66,7 @@ def test_what_is_created_runs(web: Kubectl) -> None:
         r"NAME +DESIRED +CURRENT +READY +AGE +CONTAINERS +IMAGES +SELECTOR\n"
         r"replicaset.apps/web-(\w+) +3 +3 +3 +\d+s +nginx +nginx:1 +app=web,pod-template-hash=\1",
     )
-    pods = web.told("get pods --no-headers -o wide").splitlines()
+    pods = web.output("get pods --no-headers -o wide").splitlines()
     assert len(pods) == 3
     for pod in pods:
         assert re.match(r"web-[a-z0-9]+-[a-z0-9]{5} +1/1 +Running +0 +\d+s +10\.244\.\d+\.\d+ +node-[123] ", pod), pod
@@ -75,8 +75,8 @@ def test_what_is_created_runs(web: Kubectl) -> None:
 
 def test_a_new_image_goes_out_step_by_step(web: Kubectl) -> None:
     web.says("set image deployment/web nginx=nginx:2", "deployment.apps/web image updated")
-    told = web.says("rollout status deployment/web", ROLLED_OUT)
-    assert set(told.splitlines()[:-1]) <= {
+    lines = web.says("rollout status deployment/web", ROLLED_OUT)
+    assert set(lines.splitlines()[:-1]) <= {
         "Waiting for deployment spec update to be observed...",
         *(
             f'Waiting for deployment "web" rollout to finish: {n} out of 3 new replicas have been updated...'
@@ -104,11 +104,11 @@ def test_a_new_image_goes_out_step_by_step(web: Kubectl) -> None:
 
 
 def test_a_second_image_does_not_wait_for_the_first(kubectl: Kubectl, deployment: Write) -> None:
-    kubectl.told("apply -f -", deployment(replicas=4))
+    kubectl.output("apply -f -", deployment(replicas=4))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    kubectl.told("apply -f -", deployment(image="nginx:2", annotations=NEVER, replicas=4))
+    kubectl.output("apply -f -", deployment(image="nginx:2", annotations=NEVER, replicas=4))
     until(kubectl, updatedReplicas=2)
-    kubectl.told("apply -f -", deployment(image="nginx:3", replicas=4))
+    kubectl.output("apply -f -", deployment(image="nginx:3", replicas=4))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
     assert replica_sets(kubectl) == {"nginx:1": 0, "nginx:2": 0, "nginx:3": 4}
 
@@ -117,9 +117,9 @@ def test_a_rollout_that_gets_nowhere_is_told_of_and_stops(kubectl: Kubectl, depl
     """Rows D6 and D7: nothing is taken back by itself, and an undo does not wait for what never gets ready."""
     strategy = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
     many = {"replicas": 10, "strategy": strategy, "progressDeadlineSeconds": 1}
-    kubectl.told("apply -f -", deployment(**many))
+    kubectl.output("apply -f -", deployment(**many))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    kubectl.told("apply -f -", deployment(image="unready.mockube.io/app", **many))
+    kubectl.output("apply -f -", deployment(image="unready.mockube.io/app", **many))
     kubectl.refuses(
         "rollout status deployment/web", PROGRESS + 'error: deployment "web" exceeded its progress deadline'
     )
@@ -135,9 +135,9 @@ def test_a_rollout_that_gets_nowhere_is_told_of_and_stops(kubectl: Kubectl, depl
 def test_what_gets_ready_after_the_deadline_is_well_in_the_end(kubectl: Kubectl, deployment: Write) -> None:
     """Row D32."""
     late = {"mockube.io/ready-after": "5s"}
-    kubectl.told("apply -f -", deployment(annotations=late, progressDeadlineSeconds=1))
+    kubectl.output("apply -f -", deployment(annotations=late, progressDeadlineSeconds=1))
     kubectl.refuses("rollout status deployment/web", r".*exceeded its progress deadline")
-    kubectl.told("wait deployment/web --for=condition=Available --timeout=300s")
+    kubectl.output("wait deployment/web --for=condition=Available --timeout=300s")
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
     assert progressing(kubectl) == ("True", "NewReplicaSetAvailable")
 
@@ -146,10 +146,10 @@ def test_recreate_waits_until_the_last_old_pod_is_gone(kubectl: Kubectl, deploym
     """Row D26."""
     recreate = {"strategy": {"type": "Recreate"}, "replicas": 2}
     slow = {"mockube.io/stop-after": "2s"}
-    kubectl.told("apply -f -", deployment(annotations=slow, **recreate))
+    kubectl.output("apply -f -", deployment(annotations=slow, **recreate))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    kubectl.told("apply -f -", deployment(image="nginx:2", **recreate))
-    kubectl.told("wait deployment/web --for=condition=Available=false --timeout=300s")
+    kubectl.output("apply -f -", deployment(image="nginx:2", **recreate))
+    kubectl.output("wait deployment/web --for=condition=Available=false --timeout=300s")
     kubectl.says(
         "get pods --no-headers", r"web-(\w+)-\w+ +1/1 +Terminating +0 +\d+s\nweb-\1-\w+ +1/1 +Terminating +0 +\d+s"
     )
@@ -163,10 +163,10 @@ def test_recreate_waits_until_the_last_old_pod_is_gone(kubectl: Kubectl, deploym
 @pytest.fixture
 def thrice(web: Kubectl) -> Kubectl:
     """Three revisions with their causes."""
-    web.told("annotate deployment/web kubernetes.io/change-cause=first")
+    web.output("annotate deployment/web kubernetes.io/change-cause=first")
     for number, cause in ((2, "second"), (3, "third")):
-        web.told(f"set image deployment/web nginx=nginx:{number}")
-        web.told(f"annotate deployment/web kubernetes.io/change-cause={cause} --overwrite")
+        web.output(f"set image deployment/web nginx=nginx:{number}")
+        web.output(f"annotate deployment/web kubernetes.io/change-cause={cause} --overwrite")
         web.says("rollout status deployment/web", ROLLED_OUT)
     return web
 
@@ -188,17 +188,17 @@ def test_history_tells_revisions_and_their_causes(thrice: Kubectl) -> None:
 
 def test_an_undo_is_a_new_revision_of_an_old_template(thrice: Kubectl) -> None:
     """Rows D8 and D9: the ReplicaSet of that template is used again."""
-    names = thrice.told("get replicasets -o name")
+    names = thrice.output("get replicasets -o name")
     thrice.says("rollout undo deployment/web --to-revision=1", "deployment.apps/web rolled back")
     thrice.says("rollout status deployment/web", ROLLED_OUT)
-    assert thrice.told("get replicasets -o name") == names
+    assert thrice.output("get replicasets -o name") == names
     thrice.says("rollout history deployment/web", history("2 second", "3 third", "4 first"))
     thrice.says("rollout undo deployment/web", "deployment.apps/web rolled back")
     thrice.says("rollout status deployment/web", ROLLED_OUT)
     thrice.says("rollout history deployment/web", history("2 second", "4 first", "5 third"))
     assert replica_sets(thrice) == {"nginx:1": 0, "nginx:2": 0, "nginx:3": 3}
     past = "custom-columns=:.metadata.annotations.deployment\\.kubernetes\\.io/revision-history"
-    assert sorted(thrice.told(f"get replicasets --no-headers -o '{past}'").split()) == ["1", "3", "<none>"]
+    assert sorted(thrice.output(f"get replicasets --no-headers -o '{past}'").split()) == ["1", "3", "<none>"]
 
 
 def test_an_undo_that_cannot_be_is_refused(web: Kubectl) -> None:
@@ -213,9 +213,9 @@ def test_an_undo_that_cannot_be_is_refused(web: Kubectl) -> None:
 def test_history_is_as_long_as_its_limit(kubectl: Kubectl, deployment: Write) -> None:
     """Row D29."""
     for image in ("nginx:1", "nginx:2", "nginx:3"):
-        kubectl.told("apply -f -", deployment(image=image, revisionHistoryLimit=0))
+        kubectl.output("apply -f -", deployment(image=image, revisionHistoryLimit=0))
         kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    kubectl.told("wait replicaset -l app=web --for=jsonpath={.spec.replicas}=1 --timeout=300s")
+    kubectl.output("wait replicaset -l app=web --for=jsonpath={.spec.replicas}=1 --timeout=300s")
     assert replica_sets(kubectl) == {"nginx:3": 1}
     kubectl.refuses("rollout undo deployment/web", 'error: no rollout history found for deployment "web"')
 
@@ -227,8 +227,8 @@ def test_a_paused_deployment_makes_no_revision_until_it_is_resumed(web: Kubectl)
     """Row D10; a second change while paused costs nothing."""
     web.says("rollout pause deployment/web", "deployment.apps/web paused")
     web.refuses("rollout pause deployment/web", 'error: deployments.apps "web" is already paused')
-    web.told("set image deployment/web nginx=nginx:2")
-    web.told("set image deployment/web nginx=nginx:3")
+    web.output("set image deployment/web nginx=nginx:2")
+    web.output("set image deployment/web nginx=nginx:3")
     assert progressing(web) == ("Unknown", "DeploymentPaused")
     assert replica_sets(web) == {"nginx:1": 3}
     web.refuses(
@@ -246,7 +246,7 @@ def test_a_paused_deployment_makes_no_revision_until_it_is_resumed(web: Kubectl)
 
 
 def test_a_paused_deployment_still_scales(web: Kubectl) -> None:
-    web.told("rollout pause deployment/web")
+    web.output("rollout pause deployment/web")
     web.says("scale deployment/web --replicas=5", "deployment.apps/web scaled")
     until(web, readyReplicas=5)
     assert replica_sets(web) == {"nginx:1": 5}
@@ -254,28 +254,28 @@ def test_a_paused_deployment_still_scales(web: Kubectl) -> None:
 
 def test_a_rollout_paused_on_its_way_stands_still_and_goes_on(kubectl: Kubectl, deployment: Write) -> None:
     """Row D12."""
-    kubectl.told("apply -f -", deployment(replicas=4))
+    kubectl.output("apply -f -", deployment(replicas=4))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
     slow = {"mockube.io/ready-after": "3s"}
-    kubectl.told("apply -f -", deployment(image="nginx:2", annotations=slow, replicas=4))
+    kubectl.output("apply -f -", deployment(image="nginx:2", annotations=slow, replicas=4))
     until(kubectl, updatedReplicas=2)
-    kubectl.told("rollout pause deployment/web")
+    kubectl.output("rollout pause deployment/web")
     observed(kubectl)
     at = replica_sets(kubectl)
     assert at == {"nginx:1": 3, "nginx:2": 2}
     until(kubectl, readyReplicas=5)
     assert replica_sets(kubectl) == at
-    kubectl.told("rollout resume deployment/web")
+    kubectl.output("rollout resume deployment/web")
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
     assert replica_sets(kubectl) == {"nginx:1": 0, "nginx:2": 4}
 
 
 def test_a_restart_replaces_every_pod(web: Kubectl) -> None:
-    pods = set(web.told("get pods -o name").split())
+    pods = set(web.output("get pods -o name").split())
     web.says("rollout restart deployment/web", "deployment.apps/web restarted")
     web.says("rollout status deployment/web", ROLLED_OUT)
     web.settle()
-    assert not pods & set(web.told("get pods -o name").split())
+    assert not pods & set(web.output("get pods -o name").split())
 
 
 def test_restarts_within_a_second_are_one(web: Kubectl) -> None:
@@ -300,19 +300,19 @@ def test_restarts_within_a_second_are_one(web: Kubectl) -> None:
 def test_a_change_of_size_in_a_rollout_is_shared_between_old_and_new(kubectl: Kubectl, deployment: Write) -> None:
     """Row D15."""
     sizes = {"replicas": 10, "strategy": {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}}
-    kubectl.told("apply -f -", deployment(**sizes))
+    kubectl.output("apply -f -", deployment(**sizes))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    kubectl.told("apply -f -", deployment(image="nginx:2", annotations=NEVER, **sizes))
+    kubectl.output("apply -f -", deployment(image="nginx:2", annotations=NEVER, **sizes))
     until(kubectl, updatedReplicas=5, availableReplicas=8, replicas=13)
     assert replica_sets(kubectl) == {"nginx:1": 8, "nginx:2": 5}
     larger = {"replicas": 50, "strategy": {"rollingUpdate": {"maxSurge": 6, "maxUnavailable": 2}}}
-    kubectl.told("apply -f -", deployment(image="nginx:2", annotations=NEVER, **larger))
+    kubectl.output("apply -f -", deployment(image="nginx:2", annotations=NEVER, **larger))
     until(kubectl, replicas=56)
     assert replica_sets(kubectl) == {"nginx:1": 34, "nginx:2": 22}
     kubectl.says("scale deployment/web --replicas=0", "deployment.apps/web scaled")
-    kubectl.told("wait pods --all --for=delete --timeout=300s")
+    kubectl.output("wait pods --all --for=delete --timeout=300s")
     assert replica_sets(kubectl) == {"nginx:1": 0, "nginx:2": 0}
-    kubectl.told("scale deployment/web --replicas=6")
+    kubectl.output("scale deployment/web --replicas=6")
     until(kubectl, replicas=6)
     assert replica_sets(kubectl) == {"nginx:1": 0, "nginx:2": 6}
 
@@ -321,10 +321,10 @@ def test_a_put_on_scale_changes_the_size_alone(web: Kubectl) -> None:
     """Row D47."""
     before = observed(web)
     path = f"/apis/apps/v1/namespaces/{web.namespace}/deployments/web/scale"
-    scale = json.loads(web.told(f"get --raw {path}"))
+    scale = json.loads(web.output(f"get --raw {path}"))
     assert scale["spec"] == {"replicas": 3}
     assert scale["status"] == {"replicas": 3, "selector": "app=web"}
-    put = json.loads(web.told(f"replace --raw {path} -f -", json.dumps(scale | {"spec": {"replicas": 5}})))
+    put = json.loads(web.output(f"replace --raw {path} -f -", json.dumps(scale | {"spec": {"replicas": 5}})))
     assert put["spec"] == {"replicas": 5}
     until(web, readyReplicas=5)
     after = observed(web)

@@ -21,25 +21,25 @@ IMAGES = "get pods -o custom-columns=:.metadata.name,:.spec.containers[0].image 
 
 def pods(kubectl: Kubectl) -> dict[str, str]:
     """Name → image."""
-    return dict(row.split() for row in kubectl.told(IMAGES).splitlines())
+    return dict(row.split() for row in kubectl.output(IMAGES).splitlines())
 
 
 def revisions(kubectl: Kubectl) -> list[str]:
     """Names of the revisions that there are, the oldest first."""
-    told = kubectl.told("get controllerrevisions --no-headers -o custom-columns=:.revision,:.metadata.name")
-    return [name for _, name in sorted((int(number), name) for number, name in map(str.split, told.splitlines()))]
+    lines = kubectl.output("get controllerrevisions --no-headers -o custom-columns=:.revision,:.metadata.name")
+    return [name for _, name in sorted((int(number), name) for number, name in map(str.split, lines.splitlines()))]
 
 
-def until(kubectl: Kubectl, **wanted: Any) -> None:
+def until(kubectl: Kubectl, **expected: Any) -> None:
     """Wait for what the status of the StatefulSet "db" says."""
-    for field, value in wanted.items():
-        kubectl.told(f"wait statefulset/db --for=jsonpath={{.status.{field}}}={value} --timeout=300s")
+    for field, value in expected.items():
+        kubectl.output(f"wait statefulset/db --for=jsonpath={{.status.{field}}}={value} --timeout=300s")
 
 
 def observed(kubectl: Kubectl) -> Any:
     """The status of "db" once its controller has seen it as it is."""
-    until(kubectl, observedGeneration=kubectl.told("get statefulset db -o jsonpath={.metadata.generation}"))
-    return json.loads(kubectl.told("get statefulset db -o json"))["status"]
+    until(kubectl, observedGeneration=kubectl.output("get statefulset db -o jsonpath={.metadata.generation}"))
+    return json.loads(kubectl.output("get statefulset db -o json"))["status"]
 
 
 def delete(kubectl: Kubectl, *names: str) -> None:
@@ -50,20 +50,20 @@ def delete(kubectl: Kubectl, *names: str) -> None:
     """
 
     def uids() -> set[str]:
-        found = kubectl.told(
+        lines = kubectl.output(
             f"get pod {' '.join(names)} --ignore-not-found --no-headers -o custom-columns=:.metadata.uid"
         )
-        return set(found.split())
+        return set(lines.split())
 
     old = uids()
-    kubectl.told(f"delete pod {' '.join(names)} --wait=false")
+    kubectl.output(f"delete pod {' '.join(names)} --wait=false")
     end = time.monotonic() + SECONDS
     while old & uids():
         assert time.monotonic() < end, f"{names} are not deleted"
 
 
 def ready(kubectl: Kubectl, *names: str) -> None:
-    kubectl.told(f"wait {' '.join(f'pod/{name}' for name in names)} --for=condition=Ready --timeout=300s")
+    kubectl.output(f"wait {' '.join(f'pod/{name}' for name in names)} --for=condition=Ready --timeout=300s")
 
 
 def rolls(kubectl: Kubectl, *, count: int = 3, partitioned: int = 0) -> None:
@@ -122,18 +122,18 @@ def test_pods_come_one_after_the_other_and_go_the_other_way(
 ) -> None:
     watch = kubectl.start(WATCH)
     slow = {"mockube.io/ready-after": "1500ms"}
-    kubectl.told("apply -f -", stateful_set(replicas=3, annotations=slow))
+    kubectl.output("apply -f -", stateful_set(replicas=3, annotations=slow))
     assert turns(follow(watch, r"MODIFIED +db-2 +1/1")) == ["db-0", "db-1", "db-2"]
     rolls(kubectl)
     kubectl.says("get statefulset db -o wide --no-headers", r"db +3/3 +\d+s +main +postgres:1")
-    kubectl.told("scale statefulset db --replicas=0")
+    kubectl.output("scale statefulset db --replicas=0")
     assert turns(follow(watch, r"DELETED +db-0")) == ["db-2", "db-1", "db-0"]
     until(kubectl, replicas=0)
 
 
 def test_a_pod_that_is_not_ready_holds_those_after_it(kubectl: Kubectl, stateful_set: Write) -> None:
     """Row S1."""
-    kubectl.told("apply -f -", stateful_set(replicas=3, annotations=NEVER))
+    kubectl.output("apply -f -", stateful_set(replicas=3, annotations=NEVER))
     until(kubectl, replicas=1)
     assert observed(kubectl)["replicas"] == 1
     assert list(pods(kubectl)) == ["db-0"]
@@ -142,10 +142,10 @@ def test_a_pod_that_is_not_ready_holds_those_after_it(kubectl: Kubectl, stateful
 
 def test_in_parallel_nobody_waits(kubectl: Kubectl, stateful_set: Write) -> None:
     """Row S2."""
-    kubectl.told("apply -f -", stateful_set(replicas=3, annotations=NEVER, podManagementPolicy="Parallel"))
+    kubectl.output("apply -f -", stateful_set(replicas=3, annotations=NEVER, podManagementPolicy="Parallel"))
     until(kubectl, replicas=3)
     assert list(pods(kubectl)) == ["db-0", "db-1", "db-2"]
-    kubectl.told("scale statefulset db --replicas=0")
+    kubectl.output("scale statefulset db --replicas=0")
     until(kubectl, replicas=0)
 
 
@@ -167,7 +167,7 @@ def test_an_update_begins_at_the_end(db: Kubectl, follow: Follow) -> None:
 def test_an_undo_is_the_old_revision_with_a_new_number(db: Kubectl) -> None:
     """Row S15."""
     db.refuses("rollout undo statefulset/db", "error: no last revision to roll back to")
-    db.told("set image statefulset/db main=postgres:2")
+    db.output("set image statefulset/db main=postgres:2")
     rolls(db)
     first, second = revisions(db)
     db.says("rollout undo statefulset/db", "statefulset.apps/db rolled back")
@@ -179,10 +179,10 @@ def test_an_undo_is_the_old_revision_with_a_new_number(db: Kubectl) -> None:
 
 def test_a_restart_replaces_every_pod(db: Kubectl) -> None:
     uids = "get pods -o 'jsonpath={.items[*].metadata.uid}'"
-    before = set(db.told(uids).split())
+    before = set(db.output(uids).split())
     db.says("rollout restart statefulset/db", "statefulset.apps/db restarted")
     rolls(db)
-    assert not before & set(db.told(uids).split())
+    assert not before & set(db.output(uids).split())
     assert len(revisions(db)) == 2
 
 
@@ -191,10 +191,10 @@ def test_a_partition_keeps_those_below_it(kubectl: Kubectl, stateful_set: Write)
 
     def partition(number: int, image: str = "postgres:2") -> None:
         strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": number}}
-        kubectl.told("apply -f -", stateful_set(replicas=3, image=image, updateStrategy=strategy))
+        kubectl.output("apply -f -", stateful_set(replicas=3, image=image, updateStrategy=strategy))
 
     partition(2, "postgres:1")
-    kubectl.told("wait pod/db-2 --for=create --timeout=300s")
+    kubectl.output("wait pod/db-2 --for=create --timeout=300s")
     ready(kubectl, "db-2")
     partition(2)
     rolls(kubectl, partitioned=1)
@@ -202,7 +202,7 @@ def test_a_partition_keeps_those_below_it(kubectl: Kubectl, stateful_set: Write)
     status = observed(kubectl)
     assert [status["currentRevision"], status["updateRevision"]] == revisions(kubectl)
     delete(kubectl, "db-0", "db-2")
-    kubectl.told("wait pod/db-2 --for=create --timeout=300s")
+    kubectl.output("wait pod/db-2 --for=create --timeout=300s")
     ready(kubectl, "db-0", "db-2")
     assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:1", "db-2": "postgres:2"}
     partition(1)
@@ -216,9 +216,9 @@ def test_a_partition_keeps_those_below_it(kubectl: Kubectl, stateful_set: Write)
 def test_on_delete_pods_change_when_they_are_deleted(kubectl: Kubectl, stateful_set: Write) -> None:
     """Row S11."""
     on_delete = {"replicas": 2, "updateStrategy": {"type": "OnDelete"}}
-    kubectl.told("apply -f -", stateful_set(**on_delete))
+    kubectl.output("apply -f -", stateful_set(**on_delete))
     until(kubectl, readyReplicas=2)
-    kubectl.told("apply -f -", stateful_set(image="postgres:2", **on_delete))
+    kubectl.output("apply -f -", stateful_set(image="postgres:2", **on_delete))
     kubectl.refuses(
         "rollout status statefulset/db", "error: rollout status is only available for RollingUpdate strategy type"
     )
@@ -232,11 +232,11 @@ def test_on_delete_pods_change_when_they_are_deleted(kubectl: Kubectl, stateful_
 @pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
 def test_a_broken_revision_that_is_taken_back(kubectl: Kubectl, stateful_set: Write, policy: str) -> None:
     """Rows S13 and S14: in order the broken pod has to be deleted by hand."""
-    kubectl.told("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy))
+    kubectl.output("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy))
     rolls(kubectl)
-    kubectl.told("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy, image=BROKEN))
+    kubectl.output("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy, image=BROKEN))
     until(kubectl, updatedReplicas=1)
-    kubectl.told("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy))
+    kubectl.output("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy))
     if policy == "OrderedReady":
         observed(kubectl)
         assert pods(kubectl)["db-2"] == BROKEN
@@ -251,12 +251,12 @@ def test_a_broken_revision_that_is_taken_back(kubectl: Kubectl, stateful_set: Wr
 
 def test_orphans_are_taken_in_again(db: Kubectl, stateful_set: Write) -> None:
     uids = "get pods,controllerrevisions -o 'jsonpath={.items[*].metadata.uid}'"
-    before = db.told(uids)
+    before = db.output(uids)
     db.says("delete statefulset db --cascade=orphan", 'statefulset.apps "db" deleted.*')
-    assert db.told(uids) == before
-    db.told("apply -f -", stateful_set(replicas=3))
+    assert db.output(uids) == before
+    db.output("apply -f -", stateful_set(replicas=3))
     rolls(db)
-    assert db.told(uids) == before
+    assert db.output(uids) == before
 
 
 def test_describe_tells_what_was_done(db: Kubectl) -> None:
@@ -281,26 +281,26 @@ CLAIM = {
 def volumes(kubectl: Kubectl) -> dict[str, str]:
     """Claim → the volume that it is bound to."""
     rows = "custom-columns=:.metadata.name,:.spec.volumeName"
-    return dict(row.split() for row in kubectl.told(f"get pvc --no-headers -o {rows}").splitlines())
+    return dict(row.split() for row in kubectl.output(f"get pvc --no-headers -o {rows}").splitlines())
 
 
 def test_each_pod_has_a_claim_of_its_own_that_outlives_it(kubectl: Kubectl, stateful_set: Write) -> None:
     """Row S18; and claims stay when the set goes, unless it says otherwise."""
-    kubectl.told("apply -f -", stateful_set(replicas=3, volumeClaimTemplates=[CLAIM]))
+    kubectl.output("apply -f -", stateful_set(replicas=3, volumeClaimTemplates=[CLAIM]))
     rolls(kubectl)
     assert re.fullmatch(
-        r"(data-db-[012] +Bound +pvc-\S+ +1Gi +RWO +standard +\S+ +\d+s\n){3}", kubectl.told("get pvc --no-headers")
+        r"(data-db-[012] +Bound +pvc-\S+ +1Gi +RWO +standard +\S+ +\d+s\n){3}", kubectl.output("get pvc --no-headers")
     )
     before = volumes(kubectl)
     delete(kubectl, "db-1")
-    kubectl.told("scale statefulset db --replicas=2")
+    kubectl.output("scale statefulset db --replicas=2")
     until(kubectl, replicas=2, readyReplicas=2)
-    kubectl.told("scale statefulset db --replicas=3")
+    kubectl.output("scale statefulset db --replicas=3")
     until(kubectl, readyReplicas=3)
     assert volumes(kubectl) == before
     claims = "-o 'jsonpath={.items[*].spec.volumes[*].persistentVolumeClaim.claimName}'"
-    assert kubectl.told(f"get pods {claims}") == "data-db-0 data-db-1 data-db-2"
-    kubectl.told("delete statefulset db --cascade=foreground")
+    assert kubectl.output(f"get pods {claims}") == "data-db-0 data-db-1 data-db-2"
+    kubectl.output("delete statefulset db --cascade=foreground")
     assert volumes(kubectl) == before
 
 
@@ -308,14 +308,14 @@ def test_claims_go_with_pods_and_sets_that_say_so(kubectl: Kubectl, stateful_set
     """Row S30."""
     policy = {"whenScaled": "Delete", "whenDeleted": "Delete"}
     more = {"volumeClaimTemplates": [CLAIM], "persistentVolumeClaimRetentionPolicy": policy}
-    kubectl.told("apply -f -", stateful_set(replicas=2, **more))
+    kubectl.output("apply -f -", stateful_set(replicas=2, **more))
     rolls(kubectl, count=2)
     before = volumes(kubectl)
-    kubectl.told("scale statefulset db --replicas=1")
-    kubectl.told("wait pvc/data-db-1 --for=delete --timeout=300s")
-    kubectl.told("scale statefulset db --replicas=2")
+    kubectl.output("scale statefulset db --replicas=1")
+    kubectl.output("wait pvc/data-db-1 --for=delete --timeout=300s")
+    kubectl.output("scale statefulset db --replicas=2")
     until(kubectl, readyReplicas=2)
     after = volumes(kubectl)
     assert (after["data-db-0"], after["data-db-1"] != before["data-db-1"]) == (before["data-db-0"], True)
-    kubectl.told("delete statefulset db")
-    kubectl.told("wait pvc/data-db-0 pvc/data-db-1 --for=delete --timeout=300s")
+    kubectl.output("delete statefulset db")
+    kubectl.output("wait pvc/data-db-0 pvc/data-db-1 --for=delete --timeout=300s")

@@ -40,16 +40,16 @@ def test_a_server_that_was_away_is_found_again_and_nothing_was_given_up(
     manager = manage(server.kubeconfig, "--leader-elect=false")  # a leader would end when it cannot renew its lease
     assert manager.line().startswith("ready")
     kubectl = kubectl_at(server.kubeconfig)
-    kubectl.told("apply -f -", deployment(replicas=3))
+    kubectl.output("apply -f -", deployment(replicas=3))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    health, pods = kubectl.told(HEALTH), kubectl.told(UIDS)
+    health, pods = kubectl.output(HEALTH), kubectl.output(UIDS)
     server.running.ended(signal.SIGKILL)
     time.sleep(20)  # by now the manager asks every quarter of a minute only
     serve(port=server.port, store="sqlite")
-    kubectl.told("apply -f -", deployment(replicas=5))
+    kubectl.output("apply -f -", deployment(replicas=5))
     kubectl.says("rollout status deployment/web --timeout=300s", ROLLED_OUT)
-    assert set(pods.split()) < set(kubectl.told(UIDS).split())
-    assert kubectl.told(HEALTH) == health
+    assert set(pods.split()) < set(kubectl.output(UIDS).split())
+    assert kubectl.output(HEALTH) == health
     assert manager.ended(signal.SIGTERM) == 0
 
 
@@ -68,10 +68,10 @@ class Here:
     kubeconfig: Path
     store: Any
 
-    async def told(self, line: str, given: str = "") -> str:
+    async def output(self, line: str, given: str = "") -> str:
         """What a command that works prints; it runs beside the server."""
-        found: str = await asyncio.to_thread(self.kubectl.told, line, given)
-        return found
+        output: str = await asyncio.to_thread(self.kubectl.output, line, given)
+        return output
 
     async def forget(self) -> None:
         """No watch may begin, or go on, before now."""
@@ -106,24 +106,24 @@ async def test_what_the_server_forgot_while_the_manager_slept_is_asked_for_again
     async with here() as server:
         manager = manage(server.kubeconfig, "-v=1")
         await asyncio.to_thread(manager.line)
-        await server.told("apply -f -", deployment(replicas=3))
-        await server.told("rollout status deployment/web")
+        await server.output("apply -f -", deployment(replicas=3))
+        await server.output("rollout status deployment/web")
         manager.send(signal.SIGSTOP)
         async with asking(server.kubeconfig) as session:
             for number in range(150):  # more than there is room for on the way to somebody who does not read
                 body = {"metadata": {"annotations": {"weight": f"{number % 10}" * 250_000}}}
                 async with session.patch(WEB, json=body, headers=MERGE) as answer:
                     assert answer.status == 200
-        await server.told("replace -f -", deployment(image="nginx:2", replicas=5))
-        await server.told("delete pods --all --force --grace-period=0 --wait=false")
-        await server.told("create deployment other --image=nginx:1")
+        await server.output("replace -f -", deployment(image="nginx:2", replicas=5))
+        await server.output("delete pods --all --force --grace-period=0 --wait=false")
+        await server.output("create deployment other --image=nginx:1")
         await server.forget()
         manager.send(signal.SIGCONT)
-        await server.told("rollout status deployment/web --timeout=300s")
-        await server.told("rollout status deployment/other --timeout=300s")
-        sets = json.loads(await server.told("get replicasets -l app=web -o json"))["items"]
+        await server.output("rollout status deployment/web --timeout=300s")
+        await server.output("rollout status deployment/other --timeout=300s")
+        sets = json.loads(await server.output("get replicasets -l app=web -o json"))["items"]
         assert sorted(each["spec"]["replicas"] for each in sets) == [0, 5]
-        pods = json.loads(await server.told("get pods -l app=web -o json"))["items"]
+        pods = json.loads(await server.output("get pods -l app=web -o json"))["items"]
         assert len([pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]) == 5
         assert await asyncio.to_thread(manager.ended, signal.SIGTERM) == 0
     said = manager.said.read_text()
@@ -140,16 +140,16 @@ def test_a_manager_that_slept_longer_than_nodes_may_be_silent_gives_none_up(
     manager = manage(server.kubeconfig, "--node-monitor-grace-period=2s", "--leader-elect=false")
     assert manager.line().startswith("ready")
     kubectl = kubectl_at(server.kubeconfig)
-    kubectl.told("apply -f -", deployment(replicas=3))
+    kubectl.output("apply -f -", deployment(replicas=3))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    before = kubectl.told(HEALTH)
+    before = kubectl.output(HEALTH)
     manager.send(signal.SIGSTOP)
     time.sleep(3)  # by the clock, which goes on
     manager.send(signal.SIGCONT)
-    kubectl.told("scale deployment web --replicas=6")
+    kubectl.output("scale deployment web --replicas=6")
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    assert kubectl.told(HEALTH) == before
-    assert "NotReady" not in kubectl.told("get events")
+    assert kubectl.output(HEALTH) == before
+    assert "NotReady" not in kubectl.output("get events")
 
 
 # -- objects that lead nowhere
@@ -163,9 +163,9 @@ def test_a_workload_whose_pods_are_refused_says_so_stops_nobody_and_goes_on_when
     name = f"{kubectl.namespace}-class"
     web = json.loads(write(name="web", replicas=1))
     web["spec"]["template"]["spec"]["priorityClassName"] = name
-    kubectl.told("apply -f -", json.dumps(web))
-    kubectl.told("apply -f -", write(name="well", replicas=2))
-    kubectl.told(f"rollout status {kind}/well --timeout=300s")
+    kubectl.output("apply -f -", json.dumps(web))
+    kubectl.output("apply -f -", write(name="well", replicas=2))
+    kubectl.output(f"rollout status {kind}/well --timeout=300s")
     refusal = rf'pods "web-\S*" is forbidden: no PriorityClass with name {name} was found'
     watch = kubectl.start("get events --watch --no-headers --field-selector=reason=FailedCreate")
     assert re.search(rf" Warning +FailedCreate .*{refusal}", watch.stdout.readline())
@@ -173,8 +173,8 @@ def test_a_workload_whose_pods_are_refused_says_so_stops_nobody_and_goes_on_when
     watch.communicate()
     if kind == "Deployment":
         message = "-o \"jsonpath={.status.conditions[?(@.type=='ReplicaFailure')].message}\""
-        assert re.fullmatch(refusal, kubectl.told(f"get {kind} web {message}"))
-    kubectl.told(f"create priorityclass {name} --value=7")
-    kubectl.told(f"rollout status {kind}/web --timeout=300s")
-    assert "ReplicaFailure" not in kubectl.told(f"get {kind} web -o yaml")
-    kubectl.told(f"delete priorityclass {name}")
+        assert re.fullmatch(refusal, kubectl.output(f"get {kind} web {message}"))
+    kubectl.output(f"create priorityclass {name} --value=7")
+    kubectl.output(f"rollout status {kind}/web --timeout=300s")
+    assert "ReplicaFailure" not in kubectl.output(f"get {kind} web -o yaml")
+    kubectl.output(f"delete priorityclass {name}")

@@ -130,12 +130,12 @@ class Document:
     @property
     def transcript(self) -> list[tuple[str, str]]:
         """Its commands in their order, each with the output that it shows; lines that go on begin with "> "."""
-        found = []
+        lines = []
         for part in re.split(r"^\$ ", "\n".join(self.blocks("console")), flags=re.MULTILINE)[1:]:
             first, *rest = part.splitlines()
             more = list(takewhile(lambda line: line.startswith("> "), rest))
-            found.append(("\n".join([first, *(line[2:] for line in more)]), "\n".join(rest[len(more) :])))
-        return found
+            lines.append(("\n".join([first, *(line[2:] for line in more)]), "\n".join(rest[len(more) :])))
+        return lines
 
     def steady(self, text: str) -> str:
         """A text without what differs from run to run."""

@@ -31,8 +31,8 @@ def certificate(path: Path) -> x509.Certificate:
 
 
 def names(path: Path) -> list[str]:
-    found = certificate(path).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    return [str(name.value) for name in found]
+    dns_names = certificate(path).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return [str(name.value) for name in dns_names]
 
 
 def test_the_server_has_the_names_that_are_given_and_those_that_kubeconfigs_lead_to(tmp_path: Path) -> None:
@@ -64,9 +64,9 @@ def test_each_kubeconfig_leads_to_its_server_with_the_same_token(tmp_path: Path)
         "--kubeconfig",
         f"{outside}=https://[::1]:7/",
     )
-    found = [yaml.safe_load(path.read_text()) for path in (inside, outside)]
-    assert [config["clusters"][0]["cluster"]["server"] for config in found] == ["https://a:6443", "https://[::1]:7"]
-    tokens = {config["users"][0]["user"]["token"] for config in found}
+    configs = [yaml.safe_load(path.read_text()) for path in (inside, outside)]
+    assert [config["clusters"][0]["cluster"]["server"] for config in configs] == ["https://a:6443", "https://[::1]:7"]
+    tokens = {config["users"][0]["user"]["token"] for config in configs}
     assert tokens == {(tmp_path / "pki/tokens.csv").read_text().split(",")[0]}
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in (inside, outside))
     assert tokens.pop() not in said
@@ -100,17 +100,17 @@ def test_etcds_gateway_calls_with_the_servers_certificate_and_the_client_serves_
     tmp_path: Path, name: str, *, serves: bool
 ) -> None:
     certificates("--data-dir", tmp_path / "a", "--etcd-dir", tmp_path / "b")
-    found = certificate(tmp_path / f"b/pki/{name}.crt").extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-    assert ExtendedKeyUsageOID.CLIENT_AUTH in found
-    assert (ExtendedKeyUsageOID.SERVER_AUTH in found) == serves
+    usages = certificate(tmp_path / f"b/pki/{name}.crt").extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    assert ExtendedKeyUsageOID.CLIENT_AUTH in usages
+    assert (ExtendedKeyUsageOID.SERVER_AUTH in usages) == serves
 
 
 def test_everything_is_the_owners_alone(tmp_path: Path) -> None:
     certificates("--data-dir", tmp_path / "a", "--etcd-dir", tmp_path / "b")
     for path in [*tmp_path.rglob("*")]:
-        wanted = 0o700 if path.is_dir() else 0o600
+        mode = 0o700 if path.is_dir() else 0o600
         if path != tmp_path / "b":  # a volume, as it was mounted
-            assert path.stat().st_mode & 0o777 == wanted, path
+            assert path.stat().st_mode & 0o777 == mode, path
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,8 @@ def test_every_release_serves_its_kinds(version: str) -> None:
     with Cluster(kubernetes_version=version) as cluster:
         for group in ask(cluster, "/apis")[1]["groups"]:
             for each in group["versions"]:
-                code, found = ask(cluster, f"/apis/{each['groupVersion']}")
-                assert (code, found["kind"]) == (200, "APIResourceList")
+                code, resources = ask(cluster, f"/apis/{each['groupVersion']}")
+                assert (code, resources["kind"]) == (200, "APIResourceList")
         with core(kubernetes.client.Configuration(**cluster.client_settings)) as api:
             pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "nginx"}]}}
             assert api.create_namespaced_pod("default", pod).status.phase == "Pending"
@@ -184,8 +184,8 @@ def test_the_client_kubernetes() -> None:
         with core(kubernetes.client.Configuration(**cluster.client_settings)) as api:
             api.create_namespaced_config_map("default", config_map("made"))
         with core(by_file) as api:
-            found = api.list_namespaced_config_map("default")
-    assert "made" in [each.metadata.name for each in found.items]
+            listed = api.list_namespaced_config_map("default")
+    assert "made" in [each.metadata.name for each in listed.items]
 
 
 async def test_the_client_kubernetes_asyncio() -> None:
@@ -194,8 +194,8 @@ async def test_the_client_kubernetes_asyncio() -> None:
         async with kubernetes_asyncio.client.ApiClient(configuration) as client:
             core_v1 = kubernetes_asyncio.client.CoreV1Api(client)
             await core_v1.create_namespaced_config_map("default", config_map("made"))
-            found = await core_v1.list_namespaced_config_map("default")
-    assert "made" in [each.metadata.name for each in found.items]
+            listed = await core_v1.list_namespaced_config_map("default")
+    assert "made" in [each.metadata.name for each in listed.items]
 
 
 async def test_the_client_kr8s() -> None:
@@ -203,19 +203,19 @@ async def test_the_client_kr8s() -> None:
         api = await kr8s.asyncio.api(kubeconfig=str(cluster.kubeconfig))
         made = await kr8s.asyncio.objects.ConfigMap(config_map("made"), api=api)
         await made.create()
-        found = [each.name async for each in api.get("configmaps") if isinstance(each, kr8s.asyncio.objects.ConfigMap)]
+        names = [each.name async for each in api.get("configmaps") if isinstance(each, kr8s.asyncio.objects.ConfigMap)]
         assert api._session is not None
         await api._session.aclose()  # kr8s has no public way to close its connections
-    assert "made" in found
+    assert "made" in names
 
 
 async def test_the_client_lightkube() -> None:
     async with Cluster() as cluster:
         client = lightkube.AsyncClient(lightkube.KubeConfig.from_file(cluster.kubeconfig))
         await client.create(lightkube.resources.core_v1.ConfigMap.from_dict(config_map("made")), namespace="default")
-        found = [each.metadata.name async for each in client.list(lightkube.resources.core_v1.ConfigMap)]
+        names = [each.metadata.name async for each in client.list(lightkube.resources.core_v1.ConfigMap)]
         await client.close()
-    assert "made" in found
+    assert "made" in names
 
 
 @pytest.mark.kubectl
@@ -232,12 +232,12 @@ KRUISE = {"CloneSet", "StatefulSet", "UnitedDeployment"}
 
 
 @pytest.mark.parametrize(
-    ("expected", "found"),
+    ("expected", "resources"),
     [({"nodes": 1}, KRUISE), ({"nodes": 1, "kruise": False}, set()), ({}, set()), ({"kruise": True}, KRUISE)],
 )
 def test_openkruises_workloads_are_there_where_controllers_run_or_as_asked(
-    expected: dict[str, Any], found: set[str]
+    expected: dict[str, Any], resources: set[str]
 ) -> None:
     with Cluster(**expected) as cluster:
         _, answer = ask(cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
-    assert {each["spec"]["names"]["kind"] for each in answer["items"]} == found
+    assert {each["spec"]["names"]["kind"] for each in answer["items"]} == resources

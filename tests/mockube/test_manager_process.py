@@ -19,8 +19,8 @@ Wait = Callable[[Callable[[], Any]], Any]
 
 
 def children(process: int) -> list[int]:
-    told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
-    return [int(word) for word in told.stdout.split()]
+    output = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
+    return [int(word) for word in output.stdout.split()]
 
 
 def free_port() -> int:
@@ -37,21 +37,21 @@ def is_alive(process: int) -> bool:
 
 def test_it_says_when_the_controllers_are_at_work_and_where_their_metrics_are(up: Any) -> None:
     server = up("--store", "memory", "--nodes", "2", controllers=True)
-    told = server.greeting.splitlines()[-1]
+    line = server.greeting.splitlines()[-1]
     words = r"The controllers and 2 simulated nodes are at work after \d+\.\d\d s; metrics at (http://127\.0\.0\.1:\d+/metrics)\."
-    found = re.fullmatch(words, told)
-    assert found, told
-    metrics = urllib.request.urlopen(found[1]).read().decode()
+    match = re.fullmatch(words, line)
+    assert match, line
+    metrics = urllib.request.urlopen(match[1]).read().decode()
     assert 'workqueue_depth{name="deployment"} 0.0' in metrics
     assert re.search(
         r'^rest_client_requests_total\{code="201",host="127\.0\.0\.1:\d+",method="POST"\} [1-9]', metrics, re.MULTILINE
     )
     for page in ("healthz", "livez", "readyz"):
-        assert urllib.request.urlopen(found[1].replace("metrics", page)).read() == b"ok"
+        assert urllib.request.urlopen(match[1].replace("metrics", page)).read() == b"ok"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "words"),
     [
         (["--nodes", "1"], "The controllers and 1 simulated node are at work"),
         (["--nodes", "0"], "The controllers are at work"),
@@ -59,9 +59,9 @@ def test_it_says_when_the_controllers_are_at_work_and_where_their_metrics_are(up
         (["--controllers", "*,-scheduler"], "The controllers and 3 simulated nodes are at work"),
     ],
 )
-def test_it_tells_of_the_nodes_that_it_simulates(up: Any, arguments: list[str], told: str) -> None:
+def test_it_tells_of_the_nodes_that_it_simulates(up: Any, arguments: list[str], words: str) -> None:
     server = up("--store", "memory", *arguments, controllers=True)
-    assert server.greeting.splitlines()[-1].startswith(f"{told} after ")
+    assert server.greeting.splitlines()[-1].startswith(f"{words} after ")
 
 
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
@@ -138,26 +138,26 @@ def manager(*arguments: str) -> tuple[int, str]:
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(arguments: list[str], said: str) -> None:
-    code, told = manager(*arguments)
+    code, errors = manager(*arguments)
     assert code == 2
-    assert said in told.splitlines()[-1]
-    assert "Traceback" not in told
+    assert said in errors.splitlines()[-1]
+    assert "Traceback" not in errors
 
 
 def test_without_a_kubeconfig_outside_a_pod_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    code, told = manager()
-    assert (code, told.count("\n")) == (2, 1)
-    assert "--kubeconfig" in told
+    code, errors = manager()
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "--kubeconfig" in errors
 
 
 def test_an_address_that_is_taken_is_told_of(up: Any, tmp_path: Path) -> None:
     server = up("--store", "memory", "--data-dir", tmp_path)
     port = re.search(r":(\d+)$", server.url)
     assert port
-    code, told = manager("--kubeconfig", server.kubeconfig, "--metrics-bind-address", f"127.0.0.1:{port[1]}")
+    code, errors = manager("--kubeconfig", server.kubeconfig, "--metrics-bind-address", f"127.0.0.1:{port[1]}")
     assert code == 2
-    assert told == (
+    assert errors == (
         f"controller_manager: --metrics-bind-address: 127.0.0.1:{port[1]} cannot be had: "
         "Address already in use; give another port, or 0\n"
     )
@@ -172,11 +172,11 @@ def test_a_second_cluster_takes_another_port_for_its_metrics(up: Any, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "found"), [([], ["clonesets", "statefulsets", "uniteddeployments"]), (["--no-kruise"], [])]
+    ("arguments", "resources"), [([], ["clonesets", "statefulsets", "uniteddeployments"]), (["--no-kruise"], [])]
 )
 def test_the_command_has_openkruises_workloads_unless_it_is_told_not_to(
-    up: Any, kubectl_at: Any, arguments: list[str], found: list[str]
+    up: Any, kubectl_at: Any, arguments: list[str], resources: list[str]
 ) -> None:
     server = up("--store", "memory", *arguments, controllers=True)
-    told = kubectl_at(Path(server.kubeconfig)).told("api-resources --api-group=apps.kruise.io -o name").split()
-    assert told == [f"{name}.apps.kruise.io" for name in found]
+    names = kubectl_at(Path(server.kubeconfig)).output("api-resources --api-group=apps.kruise.io -o name").split()
+    assert names == [f"{name}.apps.kruise.io" for name in resources]

@@ -57,10 +57,12 @@ def test_what_the_readme_shows_is_what_a_person_sees(
 def test_every_file_of_a_data_directory_is_told_of(up: Callable[..., Any], tmp_path: Path) -> None:
     up("--data-dir", tmp_path, controllers=True)
     rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "data.md").read_text(), re.MULTILINE)
-    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    documented = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
     files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
-    assert [file for file in files if not any(fnmatch(file, name) for name in told)] == []
-    assert [name for name in told if not any(fnmatch(file, name) for file in files) and name != "store.db-wal"] == []
+    assert [file for file in files if not any(fnmatch(file, name) for name in documented)] == []
+    assert [
+        name for name in documented if not any(fnmatch(file, name) for file in files) and name != "store.db-wal"
+    ] == []
 
 
 def test_the_readmes_test_of_an_operator_passes(readme: Any, tmp_path: Path) -> None:

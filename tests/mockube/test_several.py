@@ -23,7 +23,7 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 def children(process: int) -> dict[int, str]:
     """Processes that a process has started, with their command lines."""
-    found = {}
+    processes = {}
     for each in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
@@ -31,8 +31,8 @@ def children(process: int) -> dict[int, str]:
         except (OSError, IndexError):
             continue
         if parent == process:
-            found[int(each.name)] = b" ".join(words).decode()
-    return found
+            processes[int(each.name)] = b" ".join(words).decode()
+    return processes
 
 
 def of_module(process: int, module: str) -> list[int]:
@@ -107,22 +107,22 @@ async def until(is_so: Any) -> Any:
     """What it gives once that is something."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
-        if found := is_so():
-            return found
+        if outcome := is_so():
+            return outcome
         await asyncio.sleep(0.02)
     raise AssertionError("it does not come true")
 
 
 def test_one_manager_leads_and_another_takes_over_when_it_dies(several: Any, kubectl_at: Any, wait_for: Any) -> None:
     kubectl = kubectl_at(Path(several.kubeconfig))
-    managers = wait_for(lambda: (found := of_module(several.process.pid, "controller_manager"))[1:] and found)
-    kubectl.told("create deployment web --image=nginx --replicas=2")
-    kubectl.told("rollout status deployment/web --timeout=300s")
+    managers = wait_for(lambda: (processes := of_module(several.process.pid, "controller_manager"))[1:] and processes)
+    kubectl.output("create deployment web --image=nginx --replicas=2")
+    kubectl.output("rollout status deployment/web --timeout=300s")
     for replicas, manager in zip((4, 6), managers, strict=True):  # one of them leads; those that die come back
         os.kill(manager, signal.SIGKILL)
-        kubectl.told(f"scale deployment web --replicas={replicas}")
+        kubectl.output(f"scale deployment web --replicas={replicas}")
         ready = "get deployment web -o jsonpath={.status.readyReplicas}"
-        wait_for(lambda ready=ready, replicas=replicas: kubectl.told(ready) == str(replicas))
+        wait_for(lambda ready=ready, replicas=replicas: kubectl.output(ready) == str(replicas))
 
 
 def test_servers_share_no_port_with_a_stranger(environment: dict[str, str], shared_etcd: Any) -> None:

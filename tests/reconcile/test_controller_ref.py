@@ -81,7 +81,7 @@ GOING = {"deletionTimestamp": "2027-01-01T00:00:00Z"}
 
 
 @pytest.mark.parametrize(
-    ("children", "obj", "mine", "asked"),
+    ("children", "obj", "owned", "asked"),
     [
         ([child(owner="uid-web")], parent(), ["p"], []),
         ([child(owner="uid-web")], parent(**GOING), ["p"], []),
@@ -98,11 +98,11 @@ GOING = {"deletionTimestamp": "2027-01-01T00:00:00Z"}
         ([child("a", owner="uid-web", app="other"), child("b")], parent(), ["b"], ["a", "get", "b"]),
     ],
 )
-def test_children_are_kept_adopted_let_go_or_left_alone(children, obj, mine, asked):
+def test_children_are_kept_adopted_let_go_or_left_alone(children, obj, owned, asked):
     server = Server()
-    assert claimed(children, server, obj=obj) == mine
-    told = ["get" if isinstance(each, Get) else each.key.removeprefix("ns/") for each in server.requests]
-    assert told == asked
+    assert claimed(children, server, obj=obj) == owned
+    requests = ["get" if isinstance(each, Get) else each.key.removeprefix("ns/") for each in server.requests]
+    assert requests == asked
 
 
 def test_a_child_that_a_parent_does_not_admit_is_none_of_its_own():

@@ -69,8 +69,8 @@ def test_each_run_is_counted_by_what_came_of_it(reconcile, plan, result):
 
 
 def test_a_run_that_breaks_is_counted_and_breaks_all_the_same(reconcile):
-    found = spec(breaks)
-    plan = found.reconcile({"metadata": {"name": "x"}}, 0.0)
+    raising_spec = spec(breaks)
+    plan = raising_spec.reconcile({"metadata": {"name": "x"}}, 0.0)
     assert isinstance(next(plan), RecordEvent)
     assert next(plan) == Measure(ERRORS, labels=("x",))
     with pytest.raises(KeyError):

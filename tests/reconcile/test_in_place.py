@@ -68,8 +68,8 @@ def read(pod, key):
 
 
 def test_images_of_containers_may_change():
-    found = between(a_template("a:1", "b:1"), a_template("a:2", "b:1"))
-    assert (found.revision, found.images, found.metadata, found.grace) == ("web-2", {"c0": "a:2"}, {}, 0)
+    change = between(a_template("a:1", "b:1"), a_template("a:2", "b:1"))
+    assert (change.revision, change.images, change.metadata, change.grace) == ("web-2", {"c0": "a:2"}, {}, 0)
 
 
 def test_images_and_metadata_may_change_together():
@@ -78,9 +78,9 @@ def test_images_and_metadata_may_change_together():
 
 
 def test_metadata_may_change_alone():
-    found = between(a_template("a:1"), a_template("a:1", metadata={"annotations": {"note": "x"}}))
-    assert found.images == {}
-    assert found.metadata == {"metadata": {"labels": {"app": None}, "annotations": {"note": "x"}}}
+    change = between(a_template("a:1"), a_template("a:1", metadata={"annotations": {"note": "x"}}))
+    assert change.images == {}
+    assert change.metadata == {"metadata": {"labels": {"app": None}, "annotations": {"note": "x"}}}
 
 
 INIT = {"initContainers": [{"name": "first", "image": "i:1"}]}
@@ -151,8 +151,8 @@ def test_a_patch_of_metadata_leaves_what_is_the_pods_own():
             "finalizers": ["f/mine", "f/a"],
         }
     }
-    told = {"labels": {"a": "2", "gone": None}, "finalizers": ["f/c"], "$deleteFromPrimitiveList/finalizers": ["f/a"]}
-    assert patched(pod, {"metadata": told})["metadata"] == {
+    patch = {"labels": {"a": "2", "gone": None}, "finalizers": ["f/c"], "$deleteFromPrimitiveList/finalizers": ["f/a"]}
+    assert patched(pod, {"metadata": patch})["metadata"] == {
         "name": "p",
         "labels": {"a": "2", "own": "x"},
         "annotations": {"note": "z"},
@@ -278,31 +278,31 @@ def test_a_pod_waits_for_its_grace_before_it_changes():
 def test_a_grace_that_is_over_changes_the_pod():
     pod = updated(a_pod("a:1"), UpdateSpec("web-2", {"c0": "a:2"}, {"metadata": {"labels": {"v": "2"}}}, grace=10))
     assert due(pod, is_of=is_second, now=NOW + 3.5).wait == 7
-    found = due(pod, is_of=is_second, now=NOW + 10)
-    assert found.wait is None
-    assert found.pod is not None
-    assert found.pod["spec"]["containers"][0]["image"] == "a:2"
-    assert found.pod["metadata"]["labels"] == {"rev": "2", "v": "2"}
-    assert not is_in_grace(found.pod)
-    state = read(found.pod, STATE)
+    outcome = due(pod, is_of=is_second, now=NOW + 10)
+    assert outcome.wait is None
+    assert outcome.pod is not None
+    assert outcome.pod["spec"]["containers"][0]["image"] == "a:2"
+    assert outcome.pod["metadata"]["labels"] == {"rev": "2", "v": "2"}
+    assert not is_in_grace(outcome.pod)
+    state = read(outcome.pod, STATE)
     assert (state["updateTimestamp"], state["lastContainerStatuses"]) == (TIME, {"c0": {"imageID": "id-of-a:1"}})
     assert state["containerBatchesRecord"] == [{"timestamp": "2027-01-15T08:00:10Z", "containers": ["c0"]}]
 
 
 def test_a_grace_of_another_revision_than_the_pods_is_dropped():
     pod = updated(a_pod("a:1"), UpdateSpec("web-2", {"c0": "a:2"}, grace=10))
-    found = due(pod, is_of=lambda *_: False, now=NOW).pod
-    assert found is not None
-    assert not is_in_grace(found)
-    assert found["spec"] == pod["spec"]
+    changed_pod = due(pod, is_of=lambda *_: False, now=NOW).pod
+    assert changed_pod is not None
+    assert not is_in_grace(changed_pod)
+    assert changed_pod["spec"] == pod["spec"]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"revision":1}', '{"revision":"web-2","metaDataPatch":"?"}'])
 def test_a_grace_that_somebody_wrote_oddly_is_left_alone(text):
     pod = updated(a_pod("a:1"), UpdateSpec("web-2", {"c0": "a:2"}, grace=10))
     pod["metadata"]["annotations"][GRACE] = text
-    found = due(pod, is_of=is_second, now=NOW + 60)
-    assert (found.pod, found.opens, found.wait) == (None, False, None)
+    outcome = due(pod, is_of=is_second, now=NOW + 60)
+    assert (outcome.pod, outcome.opens, outcome.wait) == (None, False, None)
 
 
 def test_a_new_pod_has_its_gate_opened():

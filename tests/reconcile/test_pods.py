@@ -171,8 +171,8 @@ def goes_before(one, other, crowds):
     for criterion in criteria:
         if criterion(one) != criterion(other):
             return criterion(one) < criterion(other)
-    if pods.is_ready(one) and (told := younger(one, other, pods.ready_since)) is not None:
-        return told
+    if pods.is_ready(one) and (is_younger := younger(one, other, pods.ready_since)) is not None:
+        return is_younger
     restarts = [pod["status"]["containerStatuses"][0]["restartCount"] for pod in (one, other)]
     if restarts[0] != restarts[1]:
         return restarts[0] > restarts[1]

@@ -52,11 +52,11 @@ async def test_roles_are_marked_and_made_of_one_another(client):
 
 
 async def test_every_binding_gives_a_role_that_is_there(client):
-    for place in ("clusterrole", "role"):
-        bindings = (await client.do(f"GET {RBAC}/{place}bindings"))["items"]
+    for kind in ("clusterrole", "role"):
+        bindings = (await client.do(f"GET {RBAC}/{kind}bindings"))["items"]
         roles = {
             (role["metadata"].get("namespace"), role["metadata"]["name"])
-            for role in (await client.do(f"GET {RBAC}/{place}s"))["items"]
+            for role in (await client.do(f"GET {RBAC}/{kind}s"))["items"]
         }
         assert {(b["metadata"].get("namespace"), b["roleRef"]["name"]) for b in bindings} <= roles
 

@@ -26,8 +26,8 @@ async def test_a_namespace_says_what_it_waits_for(client, namespace):
     async with client.session.get(watch) as answer:
         await answer.content.readline()
     conditions = (await client.do(f"GET {namespace}"))["status"]["conditions"]
-    told = {c["type"]: c["message"] for c in conditions if c["status"] == "True"}
-    assert told == {
+    messages = {c["type"]: c["message"] for c in conditions if c["status"] == "True"}
+    assert messages == {
         "NamespaceContentRemaining": "Some resources are remaining: secrets. has 1 resource instances",
         "NamespaceFinalizersRemaining": "Some content in the namespace has finalizers remaining: "
         "example.com/hold in 1 resource instances",

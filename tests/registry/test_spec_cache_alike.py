@@ -145,8 +145,8 @@ def requests(draw, spec):
     raw = with_escapes(written(pod, repeated), draw(st.sampled_from([0, 0, 1, 2]))).encode()
     body = Body(orjson.loads(raw), raw)
     if draw(st.sampled_from([False, False, True])):  # a body in YAML, whose repeated fields its parser has found
-        told = (f'line 1: key "{repeated[-1]}" already set in map',) if repeated else ()
-        body = Body(pod, repeated=told)
+        warnings = (f'line 1: key "{repeated[-1]}" already set in map',) if repeated else ()
+        body = Body(pod, repeated=warnings)
     return body, draw(st.sampled_from(VALIDATIONS))
 
 

@@ -116,15 +116,15 @@ def answer() -> Callable[..., bytes]:
 @pytest.fixture
 async def cluster() -> AsyncIterator[Cluster]:
     """A real server over TLS."""
-    async with Cluster() as found:
-        yield found
+    async with Cluster() as running:
+        yield running
 
 
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[Client]:
     """A client of the real server."""
-    async with Client(load(cluster.kubeconfig), Clock()) as found:
-        yield found
+    async with Client(load(cluster.kubeconfig), Clock()) as opened:
+        yield opened
 
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -212,16 +212,16 @@ class Watched:
         self.changes: list[Any] = []
         self.cache.listen(self.changes.append)
 
-    async def state(self, wanted):
+    async def state(self, expected):
         async with asyncio.timeout(SECONDS):
-            while await self.states.get() is not wanted:
+            while await self.states.get() is not expected:
                 pass
 
-    async def revision(self, wanted):
+    async def revision(self, expected):
         """Return when the cache is that far."""
-        if self.cache.revision < int(wanted):
+        if self.cache.revision < int(expected):
             come = asyncio.get_running_loop().create_future()
-            self.cache.when(int(wanted), lambda: come.set_result(None))
+            self.cache.when(int(expected), lambda: come.set_result(None))
             async with asyncio.timeout(SECONDS):
                 await come
 

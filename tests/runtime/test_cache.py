@@ -88,8 +88,8 @@ def test_a_revision_that_is_no_word_is_as_good_as_none(cache):
 
 
 def test_a_name_of_an_index_has_one_meaning(cache):
-    def by_node(found):
-        return (found["spec"]["nodeName"],)
+    def by_node(objects):
+        return (objects["spec"]["nodeName"],)
 
     cache.index("node", by_node)
     cache.index("node", by_node)
@@ -97,7 +97,7 @@ def test_a_name_of_an_index_has_one_meaning(cache):
         cache.index("node", lambda _: ())
 
 
-# -- what is told, and filed
+# -- what is changes, and filed
 
 
 def owned(name, owner=None, *, revision="1", uid=None, namespace="default"):
@@ -108,38 +108,38 @@ def owned(name, owner=None, *, revision="1", uid=None, namespace="default"):
 
 
 @pytest.fixture
-def told():
+def changes():
     return []
 
 
 @pytest.fixture
-def plain(told):
+def plain(changes):
     """A cache whose changes are told as (name before, name after) and revisions."""
 
     def version(obj):
         return obj and (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
 
     made = KindCache(POD)
-    made.listen(lambda change: told.append((version(change.old), version(change.new))))
+    made.listen(lambda change: changes.append((version(change.old), version(change.new))))
     return made
 
 
-def names(found):
-    return sorted(obj["metadata"]["name"] for obj in found)
+def names(objects):
+    return sorted(obj["metadata"]["name"] for obj in objects)
 
 
-def test_an_object_is_told_to_come_to_change_and_to_go(plain, told):
+def test_an_object_is_told_to_come_to_change_and_to_go(plain, changes):
     plain.put(owned("a"))
     plain.put(owned("a", revision="2"))
     plain.remove(owned("a", revision="3"))
-    assert told == [(None, ("a", "1")), (("a", "1"), ("a", "2")), (("a", "3"), None)]
+    assert changes == [(None, ("a", "1")), (("a", "1"), ("a", "2")), (("a", "3"), None)]
     assert plain.revision == 3
 
 
-def test_another_object_of_the_same_name_is_told_after_the_end_of_the_first(plain, told):
+def test_another_object_of_the_same_name_is_told_after_the_end_of_the_first(plain, changes):
     plain.put(owned("a", "one"))
     plain.put(owned("a", "two", uid="b", revision="2"))
-    assert told == [(None, ("a", "1")), (("a", "1"), None), (None, ("b", "2"))]
+    assert changes == [(None, ("a", "1")), (("a", "1"), None), (None, ("b", "2"))]
     assert names(plain.by(OWNER, "one")) == []
     assert names(plain.by(OWNER, "two")) == ["a"]
 
@@ -152,16 +152,16 @@ def test_the_end_of_the_first_can_be_seen_while_it_is_told(plain):
     assert seen == [(True, True), (False, False)]
 
 
-def test_what_goes_and_was_not_known_is_told_to_nobody_and_the_cache_is_as_far(plain, told):
+def test_what_goes_and_was_not_known_is_told_to_nobody_and_the_cache_is_as_far(plain, changes):
     plain.remove(owned("a", revision="7"))
-    assert (told, plain.revision) == ([], 7)
+    assert (changes, plain.revision) == ([], 7)
 
 
-def test_a_list_tells_what_changed_and_leaves_alone_what_did_not(plain, told):
+def test_a_list_tells_what_changed_and_leaves_alone_what_did_not(plain, changes):
     plain.replace([owned("a"), owned("b"), owned("c", revision="3")], 5)
-    told.clear()
+    changes.clear()
     plain.replace([owned("b"), owned("c", revision="6"), owned("d", revision="7")], 9)
-    assert told == [(("a", "1"), None), (("c", "3"), ("c", "6")), (None, ("d", "7"))]
+    assert changes == [(("a", "1"), None), (("c", "3"), ("c", "6")), (None, ("d", "7"))]
     assert (names(plain), plain.revision, len(plain)) == (["b", "c", "d"], 9, 3)
 
 
@@ -198,11 +198,11 @@ def test_a_list_of_another_store_begins_at_its_revision(plain):
     assert woken == [6]
 
 
-def test_a_resync_tells_everything_as_it_is(plain, told):
+def test_a_resync_tells_everything_as_it_is(plain, changes):
     plain.replace([owned("a"), owned("b")], 5)
-    told.clear()
+    changes.clear()
     plain.resync()
-    assert told == [(("a", "1"), ("a", "1")), (("b", "1"), ("b", "1"))]
+    assert changes == [(("a", "1"), ("a", "1")), (("b", "1"), ("b", "1"))]
 
 
 def test_owners_are_filed_by_who_controls_and_others_as_orphans(plain):

@@ -119,8 +119,8 @@ async def test_a_client_certificate_says_who_asks(asked, cluster):
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     async with asked(own) as client:
         kind = replace(NAMESPACE, group="authentication.k8s.io", kind="SelfSubjectReview", plural="selfsubjectreviews")
-        found = await client.perform(Create(kind, review | {"metadata": {}}))
-    assert found["status"]["userInfo"]["username"] == "kubernetes-admin"
+        reviewed = await client.perform(Create(kind, review | {"metadata": {}}))
+    assert reviewed["status"]["userInfo"]["username"] == "kubernetes-admin"
 
 
 async def test_many_requests_at_once_are_answered_in_their_order_errors_among_them(client):

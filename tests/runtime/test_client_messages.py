@@ -32,8 +32,8 @@ class NotingPool:
         under_way: what the pool says of itself.
     """
 
-    def __init__(self, place, *, limit, permit):
-        self.place, self.limit, self.permit = place, limit, permit
+    def __init__(self, address, *, limit, permit):
+        self.place, self.limit, self.permit = address, limit, permit
         self.messages, self.seconds, self.outcomes, self.replies = [], [], [], []
         self.under_way = 0
         self.closed = False
@@ -115,9 +115,9 @@ async def test_without_a_token_nobody_is_named(hasty):
 async def test_a_port_that_the_url_does_not_name_is_that_of_its_scheme(hasty, server, host, port):
     async with Client(Access(server, server_name="other"), hasty) as client:
         pool: Any = client._connections
-    place = pool.place
-    assert place == ServerAddress(host, port, place.tls, "other")
-    assert (place.tls is not None) == server.startswith("https")
+    address = pool.place
+    assert address == ServerAddress(host, port, address.tls, "other")
+    assert (address.tls is not None) == server.startswith("https")
     assert pool.closed
 
 

@@ -26,8 +26,8 @@ async def pooled(net):
     """pooled(limit?, place?, permit?): a pool that is closed in the end."""
     pools = []
 
-    def make(*, limit=10, place=PLACE, **more):
-        pools.append(Pool(place, limit=limit, **more))
+    def make(*, limit=10, address=PLACE, **more):
+        pools.append(Pool(address, limit=limit, **more))
         return pools[-1]
 
     yield make
@@ -250,7 +250,7 @@ async def test_the_name_of_the_certificate_is_that_of_the_host_unless_another_is
     net, pooled, tls, name, asked_for
 ):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if tls else None
-    pooled(place=ServerAddress("h.example", 6443, context, name)).exchange(b"0", seconds=70)
+    pooled(address=ServerAddress("h.example", 6443, context, name)).exchange(b"0", seconds=70)
     await turns()
     assert net.calls == [("h.example", 6443, tls, asked_for)]
 

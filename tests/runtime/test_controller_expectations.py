@@ -33,9 +33,9 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
         if len(stage.ran) == 1:
             yield Create(POD, {})
 
-    for told in (leaks, None):
+    for metric in (leaks, None):
         counted: list[Any] = []
-        stage = make_stage(once, server=Unheard(), expectation_timeouts=told)
+        stage = make_stage(once, server=Unheard(), expectation_timeouts=metric)
         means = dataclasses.replace(stage.controller._dependencies, count=lambda *each, into=counted: into.append(each))
         stage.controller = Controller(stage.spec, stage.queue, means)
         stage.queue.add("a/x")
@@ -43,7 +43,7 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
         await stage.run(400)
         first, second = stage.times("a/x")
         assert second - first == EXPIRES
-        assert counted == ([(Measure(leaks, labels=("a", "x")), 0.0)] if told else [])
+        assert counted == ([(Measure(leaks, labels=("a", "x")), 0.0)] if metric else [])
 
 
 class Deaf:

@@ -42,32 +42,32 @@ async def test_a_batch_is_asked_at_once_or_in_rounds_that_double_until_one_fails
     stage.queue.add("k")
     await stage.run(1)
     assert [len(each) for each in server.rounds] == rounds
-    told = [answer["metadata"]["name"] if isinstance(answer, dict) else answer for answer in answers]
+    names = [answer["metadata"]["name"] if isinstance(answer, dict) else answer for answer in answers]
     expected = [f"p{each}" for each in range(tried)] + [None] * (number - tried)
-    assert [name for name in told if isinstance(name, str)] == [
+    assert [name for name in names if isinstance(name, str)] == [
         name for name in expected if name and name not in refused
     ]
-    assert told[tried:] == [None] * (number - tried)
-    assert sum(isinstance(name, Exception) for name in told) == len(refused)
+    assert names[tried:] == [None] * (number - tried)
+    assert sum(isinstance(name, Exception) for name in names) == len(refused)
 
 
 async def test_a_plan_gets_the_answer_or_the_refusal_of_each_request_where_it_asks(make_stage):
-    told = []
+    outcomes = []
 
     def plan(_key):
-        told.append((yield Create(POD, {"metadata": {"name": "good"}})))
+        outcomes.append((yield Create(POD, {"metadata": {"name": "good"}})))
         try:
             yield Create(POD, {"metadata": {"name": "bad"}})
         except errors.ApiError as error:
-            told.append(error)
-        told.append((yield RequeueAfter(100)))
+            outcomes.append(error)
+        outcomes.append((yield RequeueAfter(100)))
 
     stage = make_stage(plan, server=Server("bad"))
     stage.queue.add("k")
     await stage.run(1)
-    assert told[0] == pod("good", revision=5)
-    assert told[1].reason == "AlreadyExists"
-    assert told[2] is None
+    assert outcomes[0] == pod("good", revision=5)
+    assert outcomes[1].reason == "AlreadyExists"
+    assert outcomes[2] is None
 
 
 async def test_a_plan_that_does_not_catch_a_refusal_is_closed_and_run_again(make_stage):
@@ -122,7 +122,7 @@ async def test_what_a_plan_measures_is_counted_with_the_time_since_it_began(make
         yield measure
 
     stage = make_stage(plan, server=Slow(), watches=(Watch(POD),))
-    means = dataclasses.replace(stage.controller._dependencies, count=lambda *told: counted.append(told))
+    means = dataclasses.replace(stage.controller._dependencies, count=lambda *arguments: counted.append(arguments))
     stage.controller = Controller(stage.spec, stage.queue, means)
     asyncio.get_running_loop().call_later(7, stage.queue.add, "k")
     await stage.run(12)

@@ -48,15 +48,15 @@ class Documents:
     client: Client
 
     def __init__(self) -> None:
-        self.found = {"/api": {"kind": "APIVersions", "versions": []}, "/apis": aggregated(GIZMO)}
+        self.documents = {"/api": {"kind": "APIVersions", "versions": []}, "/apis": aggregated(GIZMO)}
         self.requests: list[tuple[str, str]] = []
 
     async def answer(self, request: web.Request) -> web.Response:
         self.requests.append((request.path, request.headers["Accept"]))
-        found = self.found.get(request.path, 404)
-        if isinstance(found, int):
-            return web.Response(status=found)
-        return web.json_response(found)
+        document = self.documents.get(request.path, 404)
+        if isinstance(document, int):
+            return web.Response(status=document)
+        return web.json_response(document)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ async def test_a_version_that_cannot_be_asked_for_is_told_and_others_are_known(d
         "versions": [{"version": "v1beta1"}, {"version": "v1"}],
         "preferredVersion": {"version": "v1"},
     }
-    documents.found |= {
+    documents.documents |= {
         "/apis": {"kind": "APIGroupList", "groups": [group, {"name": "bad.com", "versions": [{"version": "v1"}]}]},
         "/apis/example.com/v1": {"resources": [entry, entry | {"name": "gizmos/status"}]},
         "/apis/example.com/v1beta1": {"resources": [entry]},
@@ -125,7 +125,7 @@ async def test_a_version_that_cannot_be_asked_for_is_told_and_others_are_known(d
 
 
 async def test_a_version_that_is_stale_is_told_and_known(documents):
-    documents.found["/apis"] = aggregated(GIZMO, freshness="Stale")
+    documents.documents["/apis"] = aggregated(GIZMO, freshness="Stale")
     served = await discover(documents.client)
     assert served.preferred == (GIZMO,)
     assert served.failures == {"example.com/v1": "stale GroupVersion discovery: example.com/v1"}
@@ -137,10 +137,10 @@ async def test_a_server_is_asked_for_two_documents_in_the_newest_form_and_takes_
         "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
         "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
     )
-    documents.found["/api"] = aggregated(POD)
+    documents.documents["/api"] = aggregated(POD)
     assert (await discover(documents.client)).preferred == (POD, GIZMO)
     assert documents.requests == [("/api", newest), ("/apis", newest)]
-    documents.found["/apis"] = {"kind": "APIGroupList", "groups": [group]}
+    documents.documents["/apis"] = {"kind": "APIGroupList", "groups": [group]}
     await discover(documents.client)
     assert documents.requests[2:] == [("/api", newest), ("/apis", newest), ("/apis/example.com/v1", "application/json")]
 
@@ -159,24 +159,24 @@ async def test_a_resource_without_a_kind_is_not_known(documents):
     for odd in odd_ones:
         [version, _] = document["items"][0]["versions"]
         version["resources"].append({"resource": "odd", "scope": "Namespaced", "verbs": ["list"]} | odd)
-    documents.found["/apis"] = document
+    documents.documents["/apis"] = document
     assert list((await discover(documents.client)).verbs) == [GIZMO, OLD_GIZMO]
 
 
 async def test_what_a_document_leaves_out_is_empty(documents):
     items = [{"metadata": {"name": "a.com"}}, {"metadata": {"name": "b.com"}, "versions": [{"version": "v1"}]}]
-    documents.found["/apis"] = {"kind": "APIGroupDiscoveryList", "items": items}
-    documents.found["/api"] = {"kind": "APIGroupDiscoveryList"}
+    documents.documents["/apis"] = {"kind": "APIGroupDiscoveryList", "items": items}
+    documents.documents["/api"] = {"kind": "APIGroupDiscoveryList"}
     assert await discover(documents.client) == Served()
-    documents.found["/apis"] = aggregated(GIZMO)
-    documents.found["/apis"]["items"][0]["versions"][0]["resources"][0].pop("verbs")
+    documents.documents["/apis"] = aggregated(GIZMO)
+    documents.documents["/apis"]["items"][0]["versions"][0]["resources"][0].pop("verbs")
     assert (await discover(documents.client)).verbs == {GIZMO: frozenset()}
 
 
 async def test_the_older_form_may_leave_out_what_the_path_says(documents):
     entry = {"name": "gizmos", "kind": "Gizmo"}
     elsewhere = entry | {"group": "other.com", "version": "v2", "kind": "Scale", "name": "scales", "namespaced": True}
-    documents.found |= {
+    documents.documents |= {
         "/api": {"kind": "APIVersions", "versions": ["v1"]},
         "/api/v1": {"resources": [{"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["list"]}]},
         "/apis": {"groups": [{"name": "example.com", "versions": [{"version": "v1"}]}, {"name": "empty.com"}]},
@@ -279,28 +279,28 @@ async def test_nothing_is_followed_where_nobody_wants_everything(client, at_work
 async def test_custom_kinds_come_and_go(documents, caches, at_work):
     _, clock, follows = await at_work(documents.client, caches)
     assert follows.now == {GIZMO}
-    documents.found["/apis"] = aggregated()
+    documents.documents["/apis"] = aggregated()
     await clock.next()
     assert follows.now == set()
     assert caches.served.named("example.com/v1", "Gizmo") is None
-    documents.found["/apis"] = aggregated(GIZMO)
+    documents.documents["/apis"] = aggregated(GIZMO)
     await clock.next()
     assert follows.now == {GIZMO}
     assert set(clock.slept) == {30}
 
 
 async def test_a_definition_that_comes_changes_or_goes_is_looked_into_at_once(documents, caches, at_work):
-    documents.found["/apis"] = aggregated(DEFINITION)
+    documents.documents["/apis"] = aggregated(DEFINITION)
     _, clock, follows = await at_work(documents.client, caches)
     definition = {"metadata": {"name": "gizmos.example.com", "resourceVersion": "7"}}
-    for change, found in ((caches[DEFINITION].put, {GIZMO, DEFINITION}), (caches[DEFINITION].remove, {DEFINITION})):
-        documents.found["/apis"] = aggregated(*found)
+    for change, kind in ((caches[DEFINITION].put, {GIZMO, DEFINITION}), (caches[DEFINITION].remove, {DEFINITION})):
+        documents.documents["/apis"] = aggregated(*kind)
         clock.asleep.clear()
         change(definition)
         await clock.asleep.wait()
         assert clock.slept[-1] == 0.1
         await clock.next()
-        assert follows.now == found
+        assert follows.now == kind
         for _ in range(5):
             await asyncio.sleep(0)
         assert clock.slept[-1] == 30
@@ -315,11 +315,11 @@ async def test_a_change_of_what_defines_no_kinds_is_not_looked_into(documents, c
 
 
 async def test_until_the_server_has_told_something_it_is_asked_every_second(documents, caches, at_work):
-    documents.found["/apis"] = 503
+    documents.documents["/apis"] = 503
     _, clock, follows = await at_work(documents.client, caches)
     await clock.next()
     assert (clock.slept, follows.now) == ([1, 1], set())
-    documents.found["/apis"] = aggregated(GIZMO)
+    documents.documents["/apis"] = aggregated(GIZMO)
     await clock.next()
     assert (clock.slept, follows.now) == ([1, 1, 30], {GIZMO})
 
@@ -349,7 +349,7 @@ async def test_a_kind_that_was_gone_between_two_looks_is_followed_anew_if_its_wa
 async def test_a_kind_that_comes_in_another_version_or_scope_is_followed_in_that(documents, caches, at_work, other):
     _, clock, follows = await at_work(documents.client, caches)
     for kind in (other, GIZMO, other):
-        documents.found["/apis"] = aggregated(kind)
+        documents.documents["/apis"] = aggregated(kind)
         await clock.next()
         assert follows.now == {kind}
         assert caches.find(str(kind)).kind == kind
@@ -358,8 +358,8 @@ async def test_a_kind_that_comes_in_another_version_or_scope_is_followed_in_that
 async def test_a_kind_whose_server_is_away_is_followed_on(documents, caches, at_work):
     group = {"name": "example.com", "versions": [{"version": "v1"}], "preferredVersion": {"version": "v1"}}
     _, clock, follows = await at_work(documents.client, caches)
-    documents.found["/apis"] = {"kind": "APIGroupList", "groups": [group]}
-    documents.found["/apis/example.com/v1"] = 503
+    documents.documents["/apis"] = {"kind": "APIGroupList", "groups": [group]}
+    documents.documents["/apis/example.com/v1"] = 503
     await clock.next()
     assert "example.com/v1" in caches.served.failures
     assert follows.now == {GIZMO}
@@ -367,7 +367,7 @@ async def test_a_kind_whose_server_is_away_is_followed_on(documents, caches, at_
 
 async def test_discovery_that_fails_is_tried_again_and_what_was_known_stays(documents, caches, at_work):
     _, clock, follows = await at_work(documents.client, caches)
-    documents.found["/apis"] = 403
+    documents.documents["/apis"] = 403
     await clock.next()
     assert follows.now == {GIZMO}
     assert caches.served.named("example.com/v1", "Gizmo") == GIZMO

@@ -29,8 +29,8 @@ def correlate(hasty):
     def say(second, message="it did", *, of=POD, source="x-controller", reason="Did"):
         hasty.passed = second
         said = occurrence(RecordEvent(of, reason, message), source, nanos=NOW + second * SECOND)
-        found = correlator.correlate(said)
-        return found and (found.count, found.occurrence.message, (found.first - NOW) // SECOND)
+        correlated = correlator.correlate(said)
+        return correlated and (correlated.count, correlated.occurrence.message, (correlated.first - NOW) // SECOND)
 
     return say
 
@@ -54,10 +54,10 @@ def test_other_sources_objects_and_reasons_are_counted_apart(correlate):
 
 
 def test_ten_messages_of_one_reason_are_combined_from_then_on(correlate):
-    told = [correlate(second, f"m{second}") for second in range(12)]
-    assert told[:9] == [(1, f"m{second}", second) for second in range(9)]
+    events = [correlate(second, f"m{second}") for second in range(12)]
+    assert events[:9] == [(1, f"m{second}", second) for second in range(9)]
     combined = "(combined from similar events): m"
-    assert told[9:] == [(count, f"{combined}{second}", 9) for count, second in ((1, 9), (2, 10), (3, 11))]
+    assert events[9:] == [(count, f"{combined}{second}", 9) for count, second in ((1, 9), (2, 10), (3, 11))]
 
 
 def test_a_message_that_was_told_as_it_is_goes_on_so_while_new_ones_are_combined(correlate):
@@ -69,9 +69,9 @@ def test_a_message_that_was_told_as_it_is_goes_on_so_while_new_ones_are_combined
 
 
 def test_messages_that_are_more_than_ten_minutes_apart_are_not_combined(correlate):
-    told = [correlate(second, f"m{second}") for second in range(0, 20 * 601, 601)]
-    assert {count for count, _, _ in told} == {1}
-    assert not any("combined" in message for _, message, _ in told)
+    events = [correlate(second, f"m{second}") for second in range(0, 20 * 601, 601)]
+    assert {count for count, _, _ in events} == {1}
+    assert not any("combined" in message for _, message, _ in events)
 
 
 def test_a_source_says_twenty_five_things_of_an_object_and_then_one_in_five_minutes(correlate):
@@ -257,8 +257,8 @@ def test_a_series_ends_after_more_than_six_minutes_and_one_alone_has_no_last_cou
 
 @pytest.mark.parametrize("pause", [400, 600])
 def test_messages_are_combined_while_each_comes_within_ten_minutes_of_the_one_before(correlate, pause):
-    told = [correlate(number * pause, f"m{number}") for number in range(11)]
-    assert ["combined" in message for _, message, _ in told] == [False] * 9 + [True] * 2
+    events = [correlate(number * pause, f"m{number}") for number in range(11)]
+    assert ["combined" in message for _, message, _ in events] == [False] * 9 + [True] * 2
 
 
 def test_what_is_put_again_is_remembered_as_new():

@@ -26,8 +26,8 @@ REGARDING: Obj = {
 
 
 @pytest.fixture
-def told(client):
-    """told(is_so, path): the server's Events, once they are so."""
+def events_once(client):
+    """events_once(is_so, path): the server's Events, once they are so."""
 
     async def wait(is_so, path="/api/v1/events"):
         async with asyncio.timeout(SECONDS):
@@ -38,59 +38,59 @@ def told(client):
     return wait
 
 
-async def test_events_are_counted_and_combined_on_the_server(client, told, beside, hasty):
+async def test_events_are_counted_and_combined_on_the_server(client, events_once, beside, hasty):
     recorder = Recorder(client, hasty)
     for _ in range(3):
         recorder.record(RecordEvent(REGARDING, "Same", "it did"), "x-controller")
     for number in range(12):
         recorder.record(RecordEvent(REGARDING, "Similar", f"m{number}", WARNING), "y-controller")
     async with beside(recorder.run()):
-        found = await told(lambda items: len(items) == 11 and items[10]["count"] == 3)
-    assert [(item["reason"], item["count"]) for item in found[:2]] == [("Same", 3), ("Similar", 1)]
-    assert found[10]["message"] == "(combined from similar events): m11"
-    assert found[10]["type"] == "Warning"
-    assert found[0]["source"] == {"component": "x-controller"}
-    assert {item["metadata"]["name"].partition(".")[0] for item in found} == {"a"}
+        events = await events_once(lambda items: len(items) == 11 and items[10]["count"] == 3)
+    assert [(item["reason"], item["count"]) for item in events[:2]] == [("Same", 3), ("Similar", 1)]
+    assert events[10]["message"] == "(combined from similar events): m11"
+    assert events[10]["type"] == "Warning"
+    assert events[0]["source"] == {"component": "x-controller"}
+    assert {item["metadata"]["name"].partition(".")[0] for item in events} == {"a"}
 
 
-async def test_the_scheduler_speaks_the_newer_api_in_series(client, told, beside):
+async def test_the_scheduler_speaks_the_newer_api_in_series(client, events_once, beside):
     recorder = Recorder(client, Clock(), host="here")
     for _ in range(3):
         recorder.record(RecordEvent(REGARDING, "FailedScheduling", "no room", WARNING), "default-scheduler")
     async with beside(recorder.run()):
-        [found] = await told(lambda items: items and items[0].get("series"), "/apis/events.k8s.io/v1/events")
-    assert found["series"]["count"] == 2
-    assert (found["note"], found["action"]) == ("no room", "Scheduling")
-    assert (found["reportingController"], found["reportingInstance"]) == ("default-scheduler", "default-scheduler-here")
+        [event] = await events_once(lambda items: items and items[0].get("series"), "/apis/events.k8s.io/v1/events")
+    assert event["series"]["count"] == 2
+    assert (event["note"], event["action"]) == ("no room", "Scheduling")
+    assert (event["reportingController"], event["reportingInstance"]) == ("default-scheduler", "default-scheduler-here")
 
 
-async def test_a_running_series_is_told_again_and_ended_with_its_last_count(client, told, beside, patient):
+async def test_a_running_series_is_told_again_and_ended_with_its_last_count(client, events_once, beside, patient):
     recorder = Recorder(client, patient)
     async with beside(recorder.run()):
         for _ in range(5):
             recorder.record(RecordEvent(REGARDING, "FailedScheduling", "no"), "default-scheduler")
-        await told(lambda items: items and items[0].get("series"))
+        await events_once(lambda items: items and items[0].get("series"))
         await patient.until_someone_sleeps(360)
         for _ in range(2):
             patient.go_on(360)
             await patient.until_someone_sleeps(360)
-        [found] = await told(lambda items: items[0]["series"]["count"] == 5)
-    assert found["reason"] == "FailedScheduling"
+        [event] = await events_once(lambda items: items[0]["series"]["count"] == 5)
+    assert event["reason"] == "FailedScheduling"
 
 
-async def test_an_event_that_has_expired_meanwhile_is_made_anew(client, told, beside):
+async def test_an_event_that_has_expired_meanwhile_is_made_anew(client, events_once, beside):
     recorder = Recorder(client, Clock())
     async with beside(recorder.run()):
         recorder.record(RecordEvent(REGARDING, "Same", "it did"), "x")
-        [first] = await told(lambda items: len(items) == 1)
+        [first] = await events_once(lambda items: len(items) == 1)
         name = first["metadata"]["name"]
         await client.perform(Delete(EVENT, f"default/{name}"))
         recorder.record(RecordEvent(REGARDING, "Same", "it did"), "x")
-        [again] = await told(lambda items: len(items) == 1)
+        [again] = await events_once(lambda items: len(items) == 1)
     assert (again["metadata"]["name"], again["count"]) == (name, 2)
 
 
-async def test_one_refused_event_does_not_hold_up_others(client, told, beside, caplog):
+async def test_one_refused_event_does_not_hold_up_others(client, events_once, beside, caplog):
     recorder = Recorder(client, Clock())
     gone = REGARDING | {"metadata": REGARDING["metadata"] | {"namespace": "none"}}
     recorder.record(RecordEvent(gone, "Lost", "m"), "x")
@@ -98,8 +98,8 @@ async def test_one_refused_event_does_not_hold_up_others(client, told, beside, c
     recorder.record(RecordEvent(REGARDING, "Odd", "no text: \ud800"), "x")
     recorder.record(RecordEvent(REGARDING, "Kept", "m"), "x")
     async with beside(recorder.run()):
-        found = await told(lambda items: any(item["reason"] == "Kept" for item in items))
-    assert "Lost" not in {item["reason"] for item in found}
+        events = await events_once(lambda items: any(item["reason"] == "Kept" for item in items))
+    assert "Lost" not in {item["reason"] for item in events}
     assert "an event was refused" in caplog.text
 
 

@@ -16,9 +16,9 @@ def pod(name: str, *, revision: int = 1, **meta):
 
 @pytest.fixture
 def caches():
-    found = Caches()
-    found.cache(POD).replace([pod("x")], 10)
-    return found
+    all_caches = Caches()
+    all_caches.cache(POD).replace([pod("x")], 10)
+    return all_caches
 
 
 @pytest.mark.parametrize("request_", [Create(POD, {}), Update(POD, {})])

@@ -30,19 +30,19 @@ def spec(*meters, gauges=()) -> Spec:
     return Spec("x", (), lambda *_: None, no_plan, meters=meters, gauges=gauges)
 
 
-def told(metrics) -> dict[str, dict[tuple[str, ...], float]]:
+def samples_of(metrics) -> dict[str, dict[tuple[str, ...], float]]:
     """Name of a sample → values of its labels, by their names → value, of families that are not the process's."""
-    found: dict[str, dict[tuple[str, ...], float]] = {}
+    samples: dict[str, dict[tuple[str, ...], float]] = {}
     for family in text_string_to_metric_families(exposition(metrics).decode()):
         if not family.name.startswith(("process_", "python_")):
             for sample in family.samples:
-                found.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
-    return found
+                samples.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
+    return samples
 
 
 def test_what_has_no_labels_begins_at_nothing_and_the_rest_is_left_out(metrics) -> None:
     metrics.include(spec(COUNTER, BY_KIND, LATENCY), Caches())
-    assert told(metrics) == {"made_total": {(): 0}}
+    assert samples_of(metrics) == {"made_total": {(): 0}}
 
 
 def test_counters_grow_and_histograms_take_values_in(metrics) -> None:
@@ -53,18 +53,18 @@ def test_counters_grow_and_histograms_take_values_in(metrics) -> None:
     metrics.count(Measure(LATENCY, 0.5, ("pod",)), elapsed=9.0)
     metrics.count(Measure(LATENCY, 0.6, ("pod",), times=2), elapsed=9.0)
     metrics.count(Measure(LATENCY, 2.0, ("pod",), elapsed=True), elapsed=9.0)
-    found = told(metrics)
-    assert found["made_total"] == {(): 7}
-    assert found["made_by_kind_total"] == {("pod",): 1}
+    samples = samples_of(metrics)
+    assert samples["made_total"] == {(): 7}
+    assert samples["made_by_kind_total"] == {("pod",): 1}
     buckets = {("pod", "0.5"): 1, ("pod", "1"): 3, ("pod", "10"): 3, ("pod", "+Inf"): 4}
-    assert {tuple(sorted(key, key="pod".__ne__)): v for key, v in found["latency_seconds_bucket"].items()} == buckets
-    assert found["latency_seconds_count"] == {("pod",): 4}
-    assert found["latency_seconds_sum"] == {("pod",): pytest.approx(12.7)}
+    assert {tuple(sorted(key, key="pod".__ne__)): v for key, v in samples["latency_seconds_bucket"].items()} == buckets
+    assert samples["latency_seconds_count"] == {("pod",): 4}
+    assert samples["latency_seconds_sum"] == {("pod",): pytest.approx(12.7)}
 
 
 def test_a_counter_that_upstream_names_without_total_is_named_so(metrics) -> None:
     metrics.include(spec(LEAKS), Caches())
-    assert "leakage" not in told(metrics)
+    assert "leakage" not in samples_of(metrics)
     metrics.count(Measure(LEAKS, labels=("ns", "web")), elapsed=9.0)
     lines = [line for line in exposition(metrics).decode().splitlines() if "leakage" in line]
     assert lines == [
@@ -76,30 +76,30 @@ def test_a_counter_that_upstream_names_without_total_is_named_so(metrics) -> Non
 
 def test_gauges_are_read_when_somebody_asks(metrics) -> None:
     metrics.include(spec(gauges=(READ, EMPTY)), Caches())
-    assert told(metrics) == {"now": {("a",): 3, ("b",): 4.5}}
+    assert samples_of(metrics) == {"now": {("a",): 3, ("b",): 4.5}}
 
 
-@pytest.mark.parametrize(("release", "found"), [("1.20", {}), ("1.30", {"new_total": {(): 1}})])
-def test_a_release_that_lacks_a_meter_does_not_count_by_it(metrics, release, found) -> None:
+@pytest.mark.parametrize(("release", "metric"), [("1.20", {}), ("1.30", {"new_total": {(): 1}})])
+def test_a_release_that_lacks_a_meter_does_not_count_by_it(metrics, release, metric) -> None:
     metrics.include(spec(NEW), Caches(PROFILES[release]))
     metrics.count(Measure(NEW), elapsed=0.0)
-    assert told(metrics) == found
+    assert samples_of(metrics) == metric
 
 
 def test_two_controllers_may_share_a_meter(metrics) -> None:
     for _ in range(2):
         metrics.include(spec(COUNTER), Caches())
         metrics.count(Measure(COUNTER), elapsed=0.0)
-    assert told(metrics) == {"made_total": {(): 2}}
+    assert samples_of(metrics) == {"made_total": {(): 2}}
 
 
 def test_requests_are_counted_and_timed(metrics) -> None:
     metrics.requested("GET", "host:1", "200", 0.3)
     metrics.requested("GET", "host:1", "404", 70.0)
-    found = told(metrics)
-    assert found["rest_client_requests_total"] == {("200", "host:1", "GET"): 1, ("404", "host:1", "GET"): 1}
-    assert found["rest_client_request_duration_seconds_sum"] == {("host:1", "GET"): pytest.approx(70.3)}
-    buckets = found["rest_client_request_duration_seconds_bucket"]
+    samples = samples_of(metrics)
+    assert samples["rest_client_requests_total"] == {("200", "host:1", "GET"): 1, ("404", "host:1", "GET"): 1}
+    assert samples["rest_client_request_duration_seconds_sum"] == {("host:1", "GET"): pytest.approx(70.3)}
+    buckets = samples["rest_client_request_duration_seconds_bucket"]
     assert [buckets["host:1", bound, "GET"] for bound in ("0.25", "0.5", "60", "+Inf")] == [0, 1, 1, 2]
 
 
@@ -107,7 +107,7 @@ def test_what_keys_wait_and_take_is_timed_by_queue(metrics) -> None:
     tally = metrics.tally("q")
     tally.started(0.02)
     tally.finished(5.0)
-    found = told(metrics)
-    assert found["workqueue_queue_duration_seconds_sum"] == {("q",): 0.02}
-    assert found["workqueue_work_duration_seconds_sum"] == {("q",): 5.0}
-    assert found["workqueue_work_duration_seconds_count"] == {("q",): 1}
+    samples = samples_of(metrics)
+    assert samples["workqueue_queue_duration_seconds_sum"] == {("q",): 0.02}
+    assert samples["workqueue_work_duration_seconds_sum"] == {("q",): 5.0}
+    assert samples["workqueue_work_duration_seconds_count"] == {("q",): 1}

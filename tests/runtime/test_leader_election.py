@@ -41,7 +41,7 @@ def lease(client):
     return get
 
 
-def told(elector):
+def events_of(elector):
     return [(said.reason, said.message) for lane in elector.recorder._lanes.values() for said in lane.waiting]
 
 
@@ -57,7 +57,7 @@ async def test_the_first_candidate_makes_the_lease(candidate, lease):
         "renewTime": "2027-01-15T08:00:00.000000Z",
         "leaseTransitions": 0,
     }
-    assert told(one) == [("LeaderElection", "one became leader")]
+    assert events_of(one) == [("LeaderElection", "one became leader")]
 
 
 async def test_a_leader_renews_every_two_seconds(candidate, lease):
@@ -72,10 +72,10 @@ async def test_a_leader_renews_every_two_seconds(candidate, lease):
     with pytest.raises(asyncio.CancelledError):
         await one.keep()
     assert one.clock.slept == [2] * 5
-    found = await lease()
-    assert found["renewTime"] == "2027-01-15T08:00:08.000000Z"
-    assert found["acquireTime"] == "2027-01-15T08:00:00.000000Z"
-    assert found["leaseTransitions"] == 0
+    held = await lease()
+    assert held["renewTime"] == "2027-01-15T08:00:08.000000Z"
+    assert held["acquireTime"] == "2027-01-15T08:00:00.000000Z"
+    assert held["leaseTransitions"] == 0
 
 
 async def test_another_takes_over_when_the_leader_has_been_silent_for_the_leases_time(candidate, lease):
@@ -92,10 +92,10 @@ async def test_another_takes_over_when_the_leader_has_been_silent_for_the_leases
     await two.acquire()
     assert 60 - 4.4 + 15 <= two.clock.passed <= 60 + 15 + 2 * 4.4
     assert all(2 <= pause <= 4.4 for pause in two.clock.slept)
-    found = await lease()
-    assert (found["holderIdentity"], found["leaseTransitions"]) == ("two", 1)
-    assert found["acquireTime"] == found["renewTime"]
-    assert told(two) == [("LeaderElection", "two became leader")]
+    held = await lease()
+    assert (held["holderIdentity"], held["leaseTransitions"]) == ("two", 1)
+    assert held["acquireTime"] == held["renewTime"]
+    assert events_of(two) == [("LeaderElection", "two became leader")]
 
 
 async def test_who_is_overtaken_learns_of_it_and_writes_nothing_more(candidate, lease):
@@ -108,7 +108,7 @@ async def test_who_is_overtaken_learns_of_it_and_writes_nothing_more(candidate, 
     assert not one.leads
     assert one.holder == "two"
     assert (await lease())["holderIdentity"] == "two"
-    assert told(one) == [("LeaderElection", "one became leader"), ("LeaderElection", "one stopped leading")]
+    assert events_of(one) == [("LeaderElection", "one became leader"), ("LeaderElection", "one stopped leading")]
 
 
 async def test_a_leader_is_safe_until_its_last_renewal_is_as_old_as_the_deadline(candidate):
@@ -137,9 +137,9 @@ async def test_a_released_lease_is_free_at_once(candidate, lease):
     one, two = candidate("one"), candidate("two")
     await one.acquire()
     await one.release()
-    found = await lease()
-    assert "holderIdentity" not in found
-    assert found["leaseDurationSeconds"] == 1
+    held = await lease()
+    assert "holderIdentity" not in held
+    assert held["leaseDurationSeconds"] == 1
     await two.acquire()
     assert two.clock.slept == []
     assert (await lease())["leaseTransitions"] == 1
@@ -466,9 +466,9 @@ async def test_what_others_keep_in_the_lease_stays(candidate, client, lease):
         Patch(LEASE, KEY, {"metadata": {"labels": {"a": "b"}}, "spec": {"strategy": "OldestEmulationVersion"}})
     )
     assert await one._try()
-    found = await client.perform(Get(LEASE, KEY))
-    assert found["metadata"]["labels"] == {"a": "b"}
-    assert found["spec"]["strategy"] == "OldestEmulationVersion"
+    stored = await client.perform(Get(LEASE, KEY))
+    assert stored["metadata"]["labels"] == {"a": "b"}
+    assert stored["spec"]["strategy"] == "OldestEmulationVersion"
 
 
 async def test_each_change_of_the_holder_counts(candidate, lease):
@@ -525,6 +525,6 @@ async def test_who_leads_is_logged_once_for_each_leader(candidate, caplog):
     assert not await two._try()
     assert not await two._try()
     await one.release()
-    told = [record.getMessage() for record in caplog.records if "new leader" in record.getMessage()]
+    messages = [record.getMessage() for record in caplog.records if "new leader" in record.getMessage()]
     name = f"new leader of {KEY}"
-    assert told == [f"{name}: one", f"{name}: one", f"{name}: nobody"]
+    assert messages == [f"{name}: one", f"{name}: one", f"{name}: nobody"]

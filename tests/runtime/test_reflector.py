@@ -65,9 +65,9 @@ async def test_metadata_alone_can_be_followed(client, following):
     await client.perform(Create(CONFIG_MAP, a_map("a", k="v")))
     async with following(client, metadata_only=True) as seen:
         await seen.state(State.WATCHING)
-        found = seen.cache.get("default/a")
-        assert "data" not in found
-        assert (found["apiVersion"], found["kind"]) == ("v1", "ConfigMap")
+        obj = seen.cache.get("default/a")
+        assert "data" not in obj
+        assert (obj["apiVersion"], obj["kind"]) == ("v1", "ConfigMap")
 
 
 async def test_a_kind_that_the_server_does_not_know_is_empty(client, following, patient):

@@ -105,9 +105,9 @@ async def test_what_is_known_of_a_kind_stays_while_it_is_not_served(stub, follow
     assert asked == ["", "5", "5"]
 
 
-@pytest.mark.parametrize("told", ["by its status", "in the stream"])
+@pytest.mark.parametrize("how", ["by its status", "in the stream"])
 async def test_a_revision_that_is_too_old_has_everything_asked_for_again(
-    stub, following, hasty, told, event, initial_end
+    stub, following, hasty, how, event, initial_end
 ):
     asked = []
 
@@ -119,7 +119,7 @@ async def test_a_revision_that_is_too_old_has_everything_asked_for_again(
             )
         if len(asked) == 2:
             status = {"kind": "Status", "code": 410, "reason": "Expired"}
-            if told == "by its status":
+            if how == "by its status":
                 return web.json_response(status, status=410)
             return await streamed(request, json.dumps({"type": "ERROR", "object": status}).encode() + b"\n")
         return await streamed(request, event("ADDED", "new", "3"), initial_end("9"))

@@ -197,7 +197,7 @@ def test_only_whole_seconds_say_when_to_come_back(soon):
 
 
 @pytest.mark.parametrize(
-    ("told", "code", "reason", "message"),
+    ("status", "code", "reason", "message"),
     [
         ({"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}, 410, "Expired", "old"),
         ({"kind": "Status", "message": "odd"}, 500, "", "odd"),
@@ -206,11 +206,10 @@ def test_only_whole_seconds_say_when_to_come_back(soon):
         (None, 500, "InternalError", None),
     ],
 )
-def test_an_error_within_a_stream_is_its_status_or_the_servers_own_failure(told, code, reason, message):
-    error = status_error(told)
+def test_an_error_within_a_stream_is_its_status_or_the_servers_own_failure(status, code, reason, message):
+    error = status_error(status)
     assert (error.code, error.reason) == (code, reason)
     if message is None:
-        message = (
-            f"an error on the server ({quoted(orjson.dumps(told).decode())}) has prevented the request from succeeding"
-        )
+        sent = quoted(orjson.dumps(status).decode())
+        message = f"an error on the server ({sent}) has prevented the request from succeeding"
     assert error.message == message

@@ -18,9 +18,9 @@ def cache():
 
 @pytest.fixture
 def intake(cache):
-    found = WatchDecoder(cache)
-    found.begin(initial=False)
-    return found
+    decoder = WatchDecoder(cache)
+    decoder.begin(initial=False)
+    return decoder
 
 
 def test_objects_come_change_and_go(cache, intake, event):
@@ -33,9 +33,9 @@ def test_objects_come_change_and_go(cache, intake, event):
 
 def test_cached_objects_say_what_they_are_and_not_who_wrote_what(cache, intake, event):
     intake.feed(event("ADDED", managedFields=[{"manager": "me"}]))
-    found = cache.get("d/a")
-    assert (found["apiVersion"], found["kind"]) == ("v1", "ConfigMap")
-    assert "managedFields" not in found["metadata"]
+    obj = cache.get("d/a")
+    assert (obj["apiVersion"], obj["kind"]) == ("v1", "ConfigMap")
+    assert "managedFields" not in obj["metadata"]
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
@@ -98,9 +98,9 @@ def test_what_is_no_event_is_a_lost_connection_and_leaves_no_trace(cache, intake
     assert (len(cache), intake.revision) == (0, "")
 
 
-@pytest.mark.parametrize(("told", "code"), [({"code": 410}, 410), ({"code": 500}, 500), ({}, 500), (None, 500)])
-def test_an_error_in_the_stream_is_the_servers(intake, told, code):
-    obj = told if told is None else {"kind": "Status"} | told
+@pytest.mark.parametrize(("status", "code"), [({"code": 410}, 410), ({"code": 500}, 500), ({}, 500), (None, 500)])
+def test_an_error_in_the_stream_is_the_servers(intake, status, code):
+    obj = status if status is None else {"kind": "Status"} | status
     with pytest.raises(ApiError) as caught:
         intake.feed(json.dumps({"type": "ERROR", "object": obj}).encode() + b"\n")
     assert caught.value.code == code

@@ -83,8 +83,8 @@ async def test_of_several_times_the_earliest_holds(queue):
     queue.add_after("a", 5)
     queue.add_after("b", 10)
     queue.add_after("a", 20)
-    found = [(await take(queue), elapsed() - began), (await take(queue), elapsed() - began)]
-    assert found == [("a", 5), ("b", 10)]
+    taken = [(await take(queue), elapsed() - began), (await take(queue), elapsed() - began)]
+    assert taken == [("a", 5), ("b", 10)]
     await asyncio.sleep(60)
     assert len(queue) == 0
 

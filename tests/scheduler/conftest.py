@@ -161,8 +161,8 @@ class Stage:
         return str(self.pod(name)["spec"].get("nodeName") or "")
 
     def condition(self, name: str) -> Any:
-        found = self.pod(name)["status"].get("conditions") or ()
-        return next((c for c in found if c["type"] == "PodScheduled"), None)
+        conditions = self.pod(name)["status"].get("conditions") or ()
+        return next((c for c in conditions if c["type"] == "PodScheduled"), None)
 
     # -- the scheduler
 

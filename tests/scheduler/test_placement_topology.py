@@ -49,9 +49,9 @@ def reasons(make_cluster, board_of, make_pod):
         pods = [make_pod(f"{n}-{i}", node=n, labels=WEB) for n, count in there.items() for i in range(count)]
         cluster = make_cluster(nodes, [*pods, *others])
         feasible_nodes = board_of(cluster, pod)
-        found = {name: feasible_nodes.status(node) for name, node in cluster.nodes.items()}
-        assert (feasible_nodes.best_node() is None) == all(found.values())
-        return {name: status.reasons[0] for name, status in found.items() if status is not None}
+        statuses = {name: feasible_nodes.status(node) for name, node in cluster.nodes.items()}
+        assert (feasible_nodes.best_node() is None) == all(statuses.values())
+        return {name: status.reasons[0] for name, status in statuses.items() if status is not None}
 
     return find
 
@@ -118,9 +118,9 @@ def test_a_pod_that_begins_to_be_deleted_counts_no_more(make_cluster, board_of, 
 def test_whether_tainted_nodes_make_domains_is_the_constraints_choice(reasons, make_pod, policy, refused):
     nodes = ZONES | {"c": {"zone": "2", "taints": [{"key": "k", "effect": "NoSchedule"}]}}
     pod = make_pod(labels=WEB, topologySpreadConstraints=[spread(**policy)])
-    found = reasons(nodes, {"a": 1}, pod)
-    assert found.pop("c") == "node(s) had untolerated taint(s)"
-    assert found == refused
+    by_node = reasons(nodes, {"a": 1}, pod)
+    assert by_node.pop("c") == "node(s) had untolerated taint(s)"
+    assert by_node == refused
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_whether_tainted_nodes_make_domains_is_the_constraints_choice(reasons, m
 )
 def test_whether_nodes_that_the_pod_does_not_want_make_domains_too(reasons, make_pod, policy, refused):
     pod = make_pod(labels=WEB, nodeSelector={ZONE: "1"}, topologySpreadConstraints=[spread(**policy)])
-    found = reasons(ZONES, {"a": 1}, pod)
-    assert found.pop("c") == "node(s) didn't match Pod's node affinity/selector"
-    assert found == refused
+    by_node = reasons(ZONES, {"a": 1}, pod)
+    assert by_node.pop("c") == "node(s) didn't match Pod's node affinity/selector"
+    assert by_node == refused
 
 
 def test_nodes_without_one_of_the_labels_count_for_none_of_the_constraints(reasons, make_pod):
@@ -206,8 +206,8 @@ def chosen(make_cluster, board_of, make_pod):
 
     def find(nodes, there, pod, *, selector=None, others=()):
         pods = [make_pod(f"{n}-{i}", node=n, labels=WEB) for n, count in there.items() for i in range(count)]
-        found = board_of(make_cluster(nodes, [*pods, *others]), pod, selector).best_node()
-        return None if found is None else found.name
+        node = board_of(make_cluster(nodes, [*pods, *others]), pod, selector).best_node()
+        return None if node is None else node.name
 
     return find
 
@@ -231,8 +231,8 @@ BY_APP = label_selector_of({"matchLabels": WEB})
 def test_the_best_node_is_the_one_that_is_liked_most(chosen, make_pod, nodes, there, pod, best):
     if disk := (pod := dict(pod)).pop("disk", ""):
         preference = {"matchExpressions": [{"key": "disk", "operator": "In", "values": [disk]}]}
-        wanted = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 50, "preference": preference}]}
-        pod |= {"affinity": {"nodeAffinity": wanted}}
+        preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 50, "preference": preference}]}
+        pod |= {"affinity": {"nodeAffinity": preferred}}
     assert chosen(nodes, there, make_pod(labels=WEB, **pod)) == best
 
 
@@ -323,5 +323,5 @@ def test_preferences_count_among_the_nodes_that_suit_alone(chosen, make_pod):
 )
 def test_the_default_selector_is_made_of_services_and_the_owner(make_pod, services, owner, selector):
     pod = make_pod(labels={"app": "web", "tier": "front"})
-    found = default_selector(pod, services=[{"spec": {"selector": s}} for s in services], owner=owner)
-    assert str(found) == selector
+    made = default_selector(pod, services=[{"spec": {"selector": s}} for s in services], owner=owner)
+    assert str(made) == selector

@@ -273,11 +273,13 @@ def test_of_many_pods_that_wait_as_many_are_tried_before_their_time_as_find_room
     stage.put(POD, *(make_pod(f"there{i}", cpu="1", node="a") for i in range(2)))
     stage.put(POD, *(make_pod(f"web{i}", cpu="1") for i in range(20)))
     stage.run()
-    told = len(stage.events())
+    events_before = len(stage.events())
     stage.remove(POD, "default/there0")
     stage.run()
     assert len(stage.of(Create)) == 1
-    assert len(stage.events()) == told + 2  # one was placed, one found the node full, and the others did not try
+    assert (
+        len(stage.events()) == events_before + 2
+    )  # one was placed, one found the node full, and the others did not try
 
 
 def test_patience_doubles_with_each_failure(make_stage, make_node, make_pod):

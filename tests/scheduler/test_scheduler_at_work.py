@@ -11,10 +11,10 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 
 @pytest.fixture
 async def client(at_work):
-    async with at_work(nodes=3, controllers="node,scheduler,kubelet") as found:
+    async with at_work(nodes=3, controllers="node,scheduler,kubelet") as opened:
         for name in ("node-1", "node-2", "node-3"):
-            await found.until(NODES, name, lambda node: (node.get("status") or {}).get("allocatable"))
-        yield found
+            await opened.until(NODES, name, lambda node: (node.get("status") or {}).get("allocatable"))
+        yield opened
 
 
 async def node_of(client, name):

@@ -53,9 +53,9 @@ def a_class(mode="WaitForFirstConsumer", provisioner="example.com/disk", **more)
 
 @pytest.fixture
 def stage(make_stage, make_node):
-    found = make_stage(make_node("a", zone="1"), make_node("b", zone="2"))
-    found.put(STORAGE_CLASS, a_class())
-    return found
+    new_stage = make_stage(make_node("a", zone="1"), make_node("b", zone="2"))
+    new_stage.put(STORAGE_CLASS, a_class())
+    return new_stage
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_volume_can_be_made_where_its_class_says(stage, make_pod, storage_clas
 
 
 @pytest.mark.parametrize(
-    ("volumes", "claim", "found"),
+    ("volumes", "claim", "chosen"),
     [
         ([a_volume("x", node="b")], {}, ("x", "b")),
         ([a_volume("big", size="9Gi"), a_volume("fits", size="2Gi"), a_volume("small", size="1Mi")], {}, ("fits", "a")),
@@ -263,17 +263,17 @@ def test_a_volume_can_be_made_where_its_class_says(stage, make_pod, storage_clas
         ([a_volume("w"), a_volume("x", labels={"a": "b"})], {"selector": {"matchLabels": {"a": "b"}}}, ("x", "a")),
     ],
 )
-def test_a_volume_that_is_there_is_taken_if_it_fits(stage, make_pod, volumes, claim, found):
+def test_a_volume_that_is_there_is_taken_if_it_fits(stage, make_pod, volumes, claim, chosen):
     stage.put(STORAGE_CLASS, a_class(provisioner="kubernetes.io/no-provisioner"))
     stage.put(VOLUME, *volumes)
     stage.put(CLAIM, a_claim(**claim))
     stage.put(POD, make_pod(**using()))
     stage.run()
     patches = [patch for patch in stage.of(Patch) if patch.kind == VOLUME]
-    if found is None:
+    if chosen is None:
         assert not patches
         return
-    name, node = found
+    name, node = chosen
     (patch,) = patches
     assert patch.key == name
     assert patch.body["metadata"]["annotations"] == {"pv.kubernetes.io/bound-by-controller": "yes"}

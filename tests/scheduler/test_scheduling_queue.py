@@ -23,10 +23,10 @@ def kind():
 
 
 def taken(queue, now=0.0):
-    found = []
+    keys = []
     while (waiting := queue.pop(now)) is not None:
-        found.append(waiting.key)
-    return found
+        keys.append(waiting.key)
+    return keys
 
 
 def fill(queue, **priorities):
@@ -171,6 +171,6 @@ def test_whoever_still_wants_a_node_has_a_turn_in_the_end(steps):
                 queue.remove(waiting.uid)
                 wants.discard(waiting.uid)
     queue.flush_unschedulable(now + MAX_UNSCHEDULABLE_SECONDS)
-    found = [f"uid-{key}" for key in taken(queue, now + MAX_UNSCHEDULABLE_SECONDS)]
-    assert sorted(found) == sorted(wants)
+    order = [f"uid-{key}" for key in taken(queue, now + MAX_UNSCHEDULABLE_SECONDS)]
+    assert sorted(order) == sorted(wants)
     assert len(queue) == len(wants)

@@ -70,13 +70,13 @@ class Wire:
 
     def events_until_deleted(self, path: str) -> list[Obj]:
         """What a watch has to tell up to the first deletion, on a connection of its own."""
-        found: list[Obj] = [{"type": "none yet"}]
+        events: list[Obj] = [{"type": "none yet"}]
         with closing(HTTPConnection(self.connection.host, self.connection.port, timeout=SECONDS)) as connection:
             connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
             with connection.getresponse() as stream:
-                while found[-1]["type"] != "DELETED":
-                    found.append(json.loads(stream.readline()))
-        return found[1:]
+                while events[-1]["type"] != "DELETED":
+                    events.append(json.loads(stream.readline()))
+        return events[1:]
 
 
 @contextmanager
@@ -142,8 +142,8 @@ def minimal() -> Callable[[Resource], Obj]:
     def make(row: Resource) -> Obj:
         kind = samples.get(f"{row.plural}.{row.group}", {})
         sample = samples.get(f"{row.plural}.{row.version}.{row.group}", kind)
-        found: Obj = {"kind": row.kind, "apiVersion": row.api_version, "metadata": {"name": "x"}} | sample
-        return found
+        obj: Obj = {"kind": row.kind, "apiVersion": row.api_version, "metadata": {"name": "x"}} | sample
+        return obj
 
     return make
 

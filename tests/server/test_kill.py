@@ -93,17 +93,17 @@ async def check(url: str, known: Known) -> None:
     """All that was acknowledged is there, and nothing that nobody wrote. The watch begins where the first look ends."""
     async with aiohttp.ClientSession(url, headers=HEADERS) as session, session.get(COLLECTION) as response:
         listed = orjson.loads(await response.read())
-    found = {item["metadata"]["name"]: item for item in listed["items"]}
+    by_name = {item["metadata"]["name"]: item for item in listed["items"]}
     newest = int(listed["metadata"]["resourceVersion"])
     assert newest >= max(known.revisions, default=0)
     known.position = known.position or newest
     assert newest >= known.position, "the watch told of a write that is lost"
     for name, obj in known.acknowledged.items():
         if name not in known.attempted:
-            assert found[name] == {key: obj[key] for key in ("metadata", "data")}, name
-    for name in found.keys() - known.acknowledged.keys() - {"kube-root-ca.crt"}:
-        assert found[name]["data"]["value"] == known.attempted[name]
-    known.acknowledged |= {name: found[name] for name in known.attempted if name in found}
+            assert by_name[name] == {key: obj[key] for key in ("metadata", "data")}, name
+    for name in by_name.keys() - known.acknowledged.keys() - {"kube-root-ca.crt"}:
+        assert by_name[name]["data"]["value"] == known.attempted[name]
+    known.acknowledged |= {name: by_name[name] for name in known.attempted if name in by_name}
     known.attempted.clear()
 
 

@@ -46,8 +46,8 @@ def test_what_cannot_be_used_is_one_line_and_exit_code_2(arguments: list[str], m
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"hello\n", b""])
 def test_a_file_that_is_no_pem_is_named(flag: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)
-    told = refusal(tmp_path, "--secure-port", "0", flag, str(tmp_path / "file"))
-    assert f"{flag}: {tmp_path / 'file'} cannot be read as PEM" in told
+    message = refusal(tmp_path, "--secure-port", "0", flag, str(tmp_path / "file"))
+    assert f"{flag}: {tmp_path / 'file'} cannot be read as PEM" in message
 
 
 def test_a_pem_that_is_no_certificate_is_told_of(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ def hpa(version: str) -> str:
 
 
 def devices(version: str, plural: str) -> str:
-    place = "" if plural == "resourceslices" else "namespaces/default/"
-    return f"/apis/resource.k8s.io/{version}/{place}{plural}"
+    scope = "" if plural == "resourceslices" else "namespaces/default/"
+    return f"/apis/resource.k8s.io/{version}/{scope}{plural}"
 
 
 def levels(version: str) -> str:
@@ -72,12 +72,12 @@ def test_what_is_written_in_one_version_is_read_in_the_shape_of_another(
     for path, obj, other, other_obj in ((written_at, body, read_at, expected), (read_at, expected, written_at, body)):
         sent = {"metadata": {"name": "two"}} | filled(path, obj)
         made = wire.expect(201, "POST", f"{path}?fieldValidation=Strict", sent)
-        found = wire.get(f"{other}/two")
+        reply = wire.get(f"{other}/two")
         assert holds(made, obj)
-        assert holds(found, other_obj)
-        assert found["metadata"]["uid"] == made["metadata"]["uid"]
-        assert found["apiVersion"] != made["apiVersion"]
-        assert wire.expect(200, "PUT", f"{other}/two", found)["metadata"] == found["metadata"], "nothing has changed"
+        assert holds(reply, other_obj)
+        assert reply["metadata"]["uid"] == made["metadata"]["uid"]
+        assert reply["apiVersion"] != made["apiVersion"]
+        assert wire.expect(200, "PUT", f"{other}/two", reply)["metadata"] == reply["metadata"], "nothing has changed"
         assert holds(next(each for each in wire.get(other)["items"] if each["metadata"]["name"] == "two"), other_obj)
         patched = wire.patch(f"{other}/two", {"metadata": {"labels": {"a": "b"}}})
         assert holds(patched, other_obj)
@@ -93,13 +93,13 @@ def filled(path: str, obj: Obj) -> Obj:
     return {**obj, **reporter, "eventTime": "2026-01-01T00:00:00.000000Z"}
 
 
-def holds(found: Any, wanted: Any) -> bool:
+def holds(actual: Any, expected: Any) -> bool:
     """Whether all that is wanted is there; a list has these items and no others."""
-    if isinstance(wanted, dict):
-        return all(name in found and holds(found[name], value) for name, value in wanted.items())
-    if isinstance(wanted, list):
-        return len(found) == len(wanted) and all(map(holds, found, wanted))
-    return bool(found == wanted)
+    if isinstance(expected, dict):
+        return all(name in actual and holds(actual[name], value) for name, value in expected.items())
+    if isinstance(expected, list):
+        return len(actual) == len(expected) and all(map(holds, actual, expected))
+    return bool(actual == expected)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_no_name_of_another_version_is_left(
 ) -> None:
     wire = wires(release)
     wire.expect(201, "POST", written_at, {"metadata": {"name": "left"}} | body)
-    found = wire.get(f"{read_at}/left")
-    assert absent not in str(found["spec"])
+    reply = wire.get(f"{read_at}/left")
+    assert absent not in str(reply["spec"])
     wire.expect(200, "DELETE", f"{written_at}/left")
 
 
@@ -137,5 +137,5 @@ def test_a_pod_certificate_request_of_v1_has_no_proof_beside_its_stub(
     made = wires("1.37").expect(
         201, "POST", path.format("v1beta1"), minimal(rows[0]) | {"metadata": {"name": "proven"}}
     )
-    found = wires("1.37").get(f"{path.format('v1')}/proven")
-    assert made["spec"].keys() - found["spec"].keys() == {"pkixPublicKey", "proofOfPossession"}
+    reply = wires("1.37").get(f"{path.format('v1')}/proven")
+    assert made["spec"].keys() - reply["spec"].keys() == {"pkixPublicKey", "proofOfPossession"}

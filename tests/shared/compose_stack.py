@@ -127,8 +127,8 @@ class Stack:
     def up(self) -> None:
         """Start the services in their order; raises AssertionError with the last words of one that does not come up."""
         for service in self.order():
-            for name, wanted in self.services[service].get("depends_on", {}).items():
-                self._wait(name, wanted["condition"])
+            for name, condition in self.services[service].get("depends_on", {}).items():
+                self._wait(name, condition["condition"])
             with self.log(service).open("ab") as log:
                 self.running[service] = subprocess.Popen(
                     self.command(service, self.services[service]["command"]),
@@ -138,8 +138,8 @@ class Stack:
                     cwd=self.folder,
                     env=self.environment(service),
                 )
-        for service, wanted in self.services.items():
-            if not wanted["healthcheck"].get("disable"):
+        for service, condition in self.services.items():
+            if not condition["healthcheck"].get("disable"):
                 self._wait(service, "service_healthy")
 
     def order(self) -> Iterator[str]:
@@ -220,10 +220,10 @@ class ContainedStack(Stack):
         done = [f"mount --bind {names} /etc/hosts"]
         for volume in self.services[service]["volumes"]:
             source, _, *options = volume.split(":")
-            place = self.volume(source)
-            done.append(f"mount --bind {place} {place}")
+            mounted = self.volume(source)
+            done.append(f"mount --bind {mounted} {mounted}")
             if options == ["ro"]:
-                done.append(f"mount -o remount,bind,ro {place}")
+                done.append(f"mount -o remount,bind,ro {mounted}")
         done += ["mount -o remount,bind,ro /", "cd /"]
         contained = "setpriv --no-new-privs --bounding-set=-all --inh-caps=-all"
         done.append(f"exec {contained} {shlex.join(super().command(service, words))}")
@@ -279,8 +279,8 @@ def standing(folder: Path) -> Iterator[Stack]:
     """The services of compose.yaml, all of them well."""
     published = {name: str(free_port()) for name in settings() if name.endswith("_PORT")}
     services = interpolated(file()["services"], settings() | published)
-    wanted = {name: service for name, service in services.items() if "profiles" not in service}
-    with _up(Stack(folder, published, wanted)) as stack:
+    services_up = {name: service for name, service in services.items() if "profiles" not in service}
+    with _up(Stack(folder, published, services_up)) as stack:
         yield stack
 
 
@@ -288,10 +288,10 @@ def standing(folder: Path) -> Iterator[Stack]:
 def standing_contained(folder: Path, network: Any) -> Iterator[ContainedStack]:
     """The services of compose.yaml as they are, all of them well, on a network with room for them."""
     services = interpolated(file()["services"], settings())
-    wanted = {name: service for name, service in services.items() if "profiles" not in service}
-    places = {name: network.place(number) for number, name in enumerate(wanted)}
-    hosts = {name: network.host(number) for number, name in enumerate(wanted)}
-    with _up(ContainedStack(folder, {}, wanted, places=places, hosts=hosts)) as stack:
+    services_up = {name: service for name, service in services.items() if "profiles" not in service}
+    places = {name: network.place(number) for number, name in enumerate(services_up)}
+    hosts = {name: network.host(number) for number, name in enumerate(services_up)}
+    with _up(ContainedStack(folder, {}, services_up, places=places, hosts=hosts)) as stack:
         yield stack
 
 

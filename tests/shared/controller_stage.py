@@ -56,13 +56,13 @@ class Rehearsal:
 
     def requests(self) -> list[Any]:
         """All requests, those in batches too."""
-        found: list[Any] = []
+        requests: list[Any] = []
         for action in self.actions:
             if isinstance(action, Batch):
-                found.extend(action.requests)
+                requests.extend(action.requests)
             elif not isinstance(action, (RecordEvent, RequeueAfter, contract.Requeue, contract.Enqueue, Measure)):
-                found.append(action)
-        return found
+                requests.append(action)
+        return requests
 
     def of(self, kind: type) -> list[Any]:
         """The requests (or Emit, Later, Again, Wake, Measure, Batch) of a type."""
@@ -86,8 +86,8 @@ def rehearse(plan: Generator[Any, Any, None], answers: Answers = lambda _: None)
     names = iter(range(1, 1_000_000))
 
     def answer(request: Any) -> Any:
-        told = answers(request)
-        return told if told is not None else _calm(request, names)
+        reply = answers(request)
+        return reply if reply is not None else _calm(request, names)
 
     reply: Any = None
     try:
@@ -148,8 +148,8 @@ def make_world() -> Callable[..., Caches]:
     ) -> Caches:
         world = Caches(profile, settings or Settings())
         world.provide(spec)
-        for kind, found in (objects or {}).items():
-            world.cache(kind).replace(({"apiVersion": kind.api_version, "kind": kind.kind} | obj for obj in found), 1)
+        for kind, of_kind in (objects or {}).items():
+            world.cache(kind).replace(({"apiVersion": kind.api_version, "kind": kind.kind} | obj for obj in of_kind), 1)
         return world
 
     return make
@@ -177,9 +177,9 @@ class Client:
 
     async def do(self, method: str, path: str, body: Any = None, headers: Any = None) -> Any:
         async with self._session.request(method, path, json=body, headers=headers) as answer:
-            found = await answer.json()
-            assert answer.status < 400, found
-            return found
+            decoded = await answer.json()
+            assert answer.status < 400, decoded
+            return decoded
 
     async def run(self, name: str, *, image: str = "nginx:1.27", cpu: str = "", labels: Any = None, **spec: Any) -> Any:
         """Make a pod of one container."""
@@ -195,9 +195,9 @@ class Client:
     async def until_gone(self, collection: str, name: str) -> None:
         """Return when there is no such object."""
         query = f"fieldSelector=metadata.name%3D{name}"
-        found = await self.do("GET", f"{collection}?{query}")
-        if found["items"]:
-            query += f"&resourceVersion={found['metadata']['resourceVersion']}"
+        listed = await self.do("GET", f"{collection}?{query}")
+        if listed["items"]:
+            query += f"&resourceVersion={listed['metadata']['resourceVersion']}"
             await self._watch(collection, query, lambda word, _: word == "DELETED")
 
     async def _watch(self, collection: str, query: str, holds: Callable[[str, Any], Any]) -> Any:

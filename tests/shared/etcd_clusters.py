@@ -99,8 +99,8 @@ class Member:
         """What it answers to a call, at once for who asks again; raises OSError where it does not, or refuses."""
         asked = urllib.request.Request(f"{self.url}/v3/{method}", json.dumps(request).encode())
         with urllib.request.urlopen(asked, timeout=5 if soon else SECONDS, context=self.trust) as answer:
-            found: dict[str, Any] = json.load(answer)
-        return found
+            reply: dict[str, Any] = json.load(answer)
+        return reply
 
     def said(self, method: str, token: str, **request: Any) -> str:
         """What it answers to whom it gave a token, its refusal too."""

@@ -96,13 +96,13 @@ class Truth:
 
     def at(self, key: str, revision: int) -> Written | None:
         """The newest version of a key that is not newer than a revision; None where it does not exist there."""
-        found = self.by_key.get(key, [])
-        index = bisect_right(found, revision, key=lambda each: each.revision)
-        return found[index - 1] if index and found[index - 1].value is not None else None
+        versions = self.by_key.get(key, [])
+        index = bisect_right(versions, revision, key=lambda each: each.revision)
+        return versions[index - 1] if index and versions[index - 1].value is not None else None
 
     def modified(self, key: str, revision: int) -> int:
-        found = self.at(key, revision)
-        return found.revision if found else 0
+        version = self.at(key, revision)
+        return version.revision if version else 0
 
     def between(self, prefix: str, after: int, until: int) -> list[Written]:
         first, last = bisect_right(self.revisions, after), bisect_right(self.revisions, until)
@@ -113,12 +113,12 @@ class Clock:
     """Which revision everybody has to see from some time on: the newest that somebody has been told of before."""
 
     def __init__(self, history: History) -> None:
-        told = [(write.end, write.revision) for write in history.writes.values() if write.outcome == "ok"]
-        told += [(end, revision) for _, end, revision, *_ in history.reads]
-        told += [(end, revision) for _, end, revision, *_ in history.ranges]
-        told.sort()
-        self.times = [time for time, _ in told]
-        self.newest = list(accumulate((revision for _, revision in told), max))
+        revisions = [(write.end, write.revision) for write in history.writes.values() if write.outcome == "ok"]
+        revisions += [(end, revision) for _, end, revision, *_ in history.reads]
+        revisions += [(end, revision) for _, end, revision, *_ in history.ranges]
+        revisions.sort()
+        self.times = [time for time, _ in revisions]
+        self.newest = list(accumulate((revision for _, revision in revisions), max))
 
     def floor(self, time: float) -> int:
         index = bisect_left(self.times, time)
@@ -128,10 +128,10 @@ class Clock:
 def problems(history: History, written: Sequence[Written]) -> list[str]:
     """What cannot have been; nothing if all is well."""
     truth, clock = Truth(written), Clock(history)
-    found = [*_writes(history, truth, clock), *_reads(history, truth, clock)]
+    faults = [*_writes(history, truth, clock), *_reads(history, truth, clock)]
     for name, watch in history.watches.items():
-        found += (f"watch {name} of {watch.prefix!r}: {each}" for each in _watch(watch, truth, clock))
-    return found
+        faults += (f"watch {name} of {watch.prefix!r}: {each}" for each in _watch(watch, truth, clock))
+    return faults
 
 
 def _writes(history: History, truth: Truth, clock: Clock) -> Iterable[str]:
@@ -192,8 +192,8 @@ def _moment(revision: int, write: Write, truth: Truth, clock: Clock) -> Iterable
 
 def _conflict(write: Write, truth: Truth, clock: Clock) -> Iterable[str]:
     """What it was told was there has to differ from what it wanted, and to have been there while it was under way."""
-    wanted = write.expect if write.expect is not None else "a key"
-    if write.revision == wanted:
+    expected = write.expect if write.expect is not None else "a key"
+    if write.revision == expected:
         yield f"{write} was refused although it was as it should be"
     versions = truth.by_key.get(write.key, [])
     floor = clock.floor(write.begin)

@@ -126,11 +126,11 @@ class FakeServer:
 
     def patch(self, request: Patch, current: Obj) -> Obj | ApiError:
         """Merge metadata, and conditions of a status, into an object."""
-        kind, meta, told = request.kind, current["metadata"], request.body.get("metadata", {})
-        if told.get("uid", meta["uid"]) != meta["uid"]:
+        kind, meta, changes = request.kind, current["metadata"], request.body.get("metadata", {})
+        if changes.get("uid", meta["uid"]) != meta["uid"]:
             return conflict(kind.group, kind.plural, name=request.key, why="the UID in the precondition does not match")
-        assert "ownerReferences" not in told or not request.subresource, "a status keeps them (podStatusStrategy)"
-        new = current | {"metadata": meta | _merged(meta, told)}
+        assert "ownerReferences" not in changes or not request.subresource, "a status keeps them (podStatusStrategy)"
+        new = current | {"metadata": meta | _merged(meta, changes)}
         if conditions := request.body.get("status", {}).get("conditions"):
             assert request.subresource == "status"
             known = {each["type"]: each for each in current["status"].get("conditions", ())}
@@ -141,11 +141,11 @@ class FakeServer:
         return self.change(kind, current, new)
 
 
-def _merged(meta: Obj, told: Obj) -> Obj:
+def _merged(meta: Obj, more: Obj) -> Obj:
     """What a patch makes of labels and annotations, and of owners, which have a merge of their own."""
-    merged: Obj = {name: meta.get(name, {}) | told[name] for name in ("labels", "annotations") if name in told}
-    if "ownerReferences" in told:
-        named = {owner["uid"] for owner in told["ownerReferences"]}
+    merged: Obj = {name: meta.get(name, {}) | more[name] for name in ("labels", "annotations") if name in more}
+    if "ownerReferences" in more:
+        named = {owner["uid"] for owner in more["ownerReferences"]}
         kept = [owner for owner in meta.get("ownerReferences") or () if owner["uid"] not in named]
-        merged["ownerReferences"] = [*kept, *(owner for owner in told["ownerReferences"] if "$patch" not in owner)]
+        merged["ownerReferences"] = [*kept, *(owner for owner in more["ownerReferences"] if "$patch" not in owner)]
     return merged

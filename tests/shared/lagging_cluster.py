@@ -39,9 +39,9 @@ def answers_to(batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
     replies: list[Any] = []
     size = 1 if batch.slow_start else len(batch.requests)
     while len(replies) < len(batch.requests):
-        found = [answer(request) for request in batch.requests[len(replies) : len(replies) + size]]
-        replies += found
-        if batch.slow_start and any(isinstance(reply, ApiError) for reply in found):
+        batch_replies = [answer(request) for request in batch.requests[len(replies) : len(replies) + size]]
+        replies += batch_replies
+        if batch.slow_start and any(isinstance(reply, ApiError) for reply in batch_replies):
             break
         size *= 2
     return replies + [None] * (len(batch.requests) - len(replies))
@@ -63,8 +63,8 @@ class Ran:
     error: ApiError | None = None
 
     def names(self, verb: type[Create | Update | Patch | Delete], kind: Kind = POD) -> list[str]:
-        found = [request for request in self.requests if isinstance(request, verb) and request.kind == kind]
-        return [(r.key if isinstance(r, Delete | Patch) else key_of(r.obj)).partition("/")[2] for r in found]
+        matching = [request for request in self.requests if isinstance(request, verb) and request.kind == kind]
+        return [(r.key if isinstance(r, Delete | Patch) else key_of(r.obj)).partition("/")[2] for r in matching]
 
     @property
     def made(self) -> list[str]:
@@ -110,7 +110,7 @@ class LaggingCluster:
         """A trigger asks for runs of these keys."""
         raise NotImplementedError
 
-    def told(self, event: RecordEvent) -> str:
+    def event_text(self, event: RecordEvent) -> str:
         """How a run tells of an event."""
         return f"{event.reason}: {event.message}"
 
@@ -164,7 +164,7 @@ class LaggingCluster:
     def _do(self, action: Action, ran: Ran) -> Any:
         match action:
             case RecordEvent():
-                ran.events.append(self.told(action))
+                ran.events.append(self.event_text(action))
                 ran.types.append(action.type)
             case RequeueAfter(seconds=seconds):
                 ran.later.append(seconds)

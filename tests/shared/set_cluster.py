@@ -102,14 +102,14 @@ class SetCluster(LaggingCluster):
 
     def rolling(self, **strategy: Any) -> None:
         """Change fields of its updateStrategy.rollingUpdate."""
-        found = self.set["spec"]["updateStrategy"]
-        self.edit(updateStrategy=found | {"rollingUpdate": found["rollingUpdate"] | strategy})
+        update_strategy = self.set["spec"]["updateStrategy"]
+        self.edit(updateStrategy=update_strategy | {"rollingUpdate": update_strategy["rollingUpdate"] | strategy})
 
-    def mark(self, name: str, **told: dict[str, str | None]) -> None:
+    def mark(self, name: str, **conditions: dict[str, str | None]) -> None:
         """Labels or annotations of a pod change; those that are None go."""
         pod = self.server.objects[POD][f"ns/{name}"]
         meta = pod["metadata"]
-        for part, given in told.items():
+        for part, given in conditions.items():
             merged = meta.get(part, {}) | given
             meta = meta | {part: {key: value for key, value in merged.items() if value is not None}}
         self.server.store(POD, pod | {"metadata": meta})

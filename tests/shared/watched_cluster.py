@@ -18,7 +18,7 @@ LONG = 1000.0
 """Seconds of looptime: longer than whatever a feed waits for."""
 
 
-def told(name: str, value: bytes, created: int, modified: int, *, outside: str = "/here/pods/") -> dict[str, Any]:
+def kv_json(name: str, value: bytes, created: int, modified: int, *, outside: str = "/here/pods/") -> dict[str, Any]:
     """Return a key as etcd's JSON has it."""
     key, data = (b64encode(each).decode() for each in ((outside + name).encode(), value))
     return {"key": key, "value": data, "create_revision": str(created), "mod_revision": str(modified)}
@@ -61,7 +61,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.revision = 5
-        self.kvs = [told("a", b"a1", 2, 2), told("b", b"b1", 3, 4)]
+        self.kvs = [kv_json("a", b"a1", 2, 2), kv_json("b", b"b1", 3, 4)]
         self.messages: asyncio.Queue[dict[str, Any] | Exception | None] = asyncio.Queue()
         self.refusal: Exception | None = None
         self.requests: list[dict[str, Any]] = []

@@ -60,15 +60,15 @@ class Watched:
         return json.loads(line) if line else None
 
     async def take(self, count: int) -> list[Obj]:
-        found = [await self.next() for _ in range(count)]
-        assert all(found), found
-        return [each for each in found if each]
+        events = [await self.next() for _ in range(count)]
+        assert all(events), events
+        return [each for each in events if each]
 
     async def rest(self, seconds: float = SECONDS) -> list[Obj]:
-        found = []
+        events = []
         while (event := await self.next(seconds)) is not None:
-            found.append(event)
-        return found
+            events.append(event)
+        return events
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ async def client(running: RunningServer) -> AsyncIterator[aiohttp.ClientSession]
 @pytest.fixture
 async def api(opened: Open) -> AsyncIterator[Api]:
     """A client of a fresh server."""
-    async with opened() as found:
-        yield found
+    async with opened() as running_api:
+        yield running_api
 
 
 @pytest.fixture

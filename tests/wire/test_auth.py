@@ -195,9 +195,9 @@ async def test_log_and_metrics_hold_neither_tokens_nor_secrets(api, caplog) -> N
 
 def holder(cluster, directory: Path, *subject: x509.NameAttribute[str]) -> ssl.SSLContext:
     """A context that shows a certificate of the cluster's authority for a subject."""
-    found = cluster.ca_file
-    authority = x509.load_pem_x509_certificate(found.read_bytes())
-    signing = serialization.load_pem_private_key(found.with_suffix(".key").read_bytes(), None)
+    ca_file = cluster.ca_file
+    authority = x509.load_pem_x509_certificate(ca_file.read_bytes())
+    signing = serialization.load_pem_private_key(ca_file.with_suffix(".key").read_bytes(), None)
     assert isinstance(signing, ec.EllipticCurvePrivateKey)
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     certificate = (

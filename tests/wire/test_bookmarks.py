@@ -15,11 +15,11 @@ pytestmark = pytest.mark.looptime
 
 async def timed(watched: Any) -> list[tuple[str, str, int]]:
     """Type, version and second of all events until the end."""
-    begin, found = asyncio.get_running_loop().time(), []
+    begin, item = asyncio.get_running_loop().time(), []
     while (event := await watched.next(HOURS)) is not None:
         after = asyncio.get_running_loop().time() - begin
-        found.append((event["type"], event["object"]["metadata"]["resourceVersion"], round(after)))
-    return found
+        item.append((event["type"], event["object"]["metadata"]["resourceVersion"], round(after)))
+    return item
 
 
 async def test_bookmarks_come_every_minute_and_two_seconds_before_the_end(api) -> None:

@@ -60,12 +60,12 @@ async def test_every_resource_of_every_group_answers(api) -> None:
         assert group["preferredVersion"] in group["versions"]
         places += [f"/apis/{version['groupVersion']}" for version in group["versions"]]
     assert len(places) > 20
-    for place in places:
-        for name, resource in (await resources(api, place)).items():
+    for path in places:
+        for name, resource in (await resources(api, path)).items():
             if "list" in resource["verbs"]:
-                reply = await api.get(f"{place}/{name}")
-                assert (reply.code, reply.json["kind"]) == (200, f"{resource['kind']}List"), f"{place}/{name}"
-                assert reply.json["apiVersion"] == place.removeprefix("/apis/").removeprefix("/api/")
+                reply = await api.get(f"{path}/{name}")
+                assert (reply.code, reply.json["kind"]) == (200, f"{resource['kind']}List"), f"{path}/{name}"
+                assert reply.json["apiVersion"] == path.removeprefix("/apis/").removeprefix("/api/")
 
 
 @pytest.mark.parametrize("version", ["v2", "v2beta1"])
@@ -76,12 +76,12 @@ async def test_aggregated_discovery_says_the_same_as_the_documents(api, path: st
     assert reply.headers["Content-Type"].replace(" ", "") == accept
     assert (reply.json["kind"], reply.json["apiVersion"]) == ("APIGroupDiscoveryList", f"apidiscovery.k8s.io/{version}")
     for item in reply.json["items"]:
-        for found in item["versions"]:
+        for entry in item["versions"]:
             group = item["metadata"].get("name", "")
-            place = f"/apis/{group}/{found['version']}" if group else f"/api/{found['version']}"
-            plain = await resources(api, place)
-            assert {each["resource"] for each in found["resources"]} == {name for name in plain if "/" not in name}
-            for each in found["resources"]:
+            prefix = f"/apis/{group}/{entry['version']}" if group else f"/api/{entry['version']}"
+            plain = await resources(api, prefix)
+            assert {each["resource"] for each in entry["resources"]} == {name for name in plain if "/" not in name}
+            for each in entry["resources"]:
                 one = plain[each["resource"]]
                 assert sorted(each["verbs"]) == sorted(one["verbs"])
                 assert each["responseKind"]["kind"] == one["kind"]

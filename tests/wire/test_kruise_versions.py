@@ -104,11 +104,11 @@ MORE: dict[str, Obj] = {
 async def test_what_is_written_again_without_what_was_filled_in_is_no_change(
     kruise: Api, kind: str, version: str
 ) -> None:
-    place = f"/apis/apps.kruise.io/{version}/namespaces/default/{kind.lower()}s"
+    path = f"/apis/apps.kruise.io/{version}/namespaces/default/{kind.lower()}s"
     made = workload(kind, version, **MORE[kind])
-    first = await kruise.post(place, made)
+    first = await kruise.post(path, made)
     assert first.code == 201, first.text
     meta = {"name": "web", "resourceVersion": first.version}
-    again = await kruise.put(f"{place}/web", made | {"metadata": meta})
+    again = await kruise.put(f"{path}/web", made | {"metadata": meta})
     assert (again.code, again.json["metadata"]["generation"]) == (200, 1), again.text
     assert again.json["spec"] == first.json["spec"]

@@ -17,10 +17,10 @@ def names(reply: Any) -> list[str]:
 
 async def pages(api, query: str = "") -> list[Any]:
     """All pages of a list, each asked for with the token of the one before."""
-    found = [await api.get(f"{CONFIG_MAPS}?limit=2{query}")]
-    while token := found[-1].json["metadata"].get("continue"):
-        found.append(await api.get(f"{CONFIG_MAPS}?limit=2{query}&continue={token}"))
-    return found
+    replies = [await api.get(f"{CONFIG_MAPS}?limit=2{query}")]
+    while token := replies[-1].json["metadata"].get("continue"):
+        replies.append(await api.get(f"{CONFIG_MAPS}?limit=2{query}&continue={token}"))
+    return replies
 
 
 # Items.
@@ -41,9 +41,9 @@ async def test_lists_are_in_the_order_of_their_keys(api) -> None:
     await api.make("ab", "a.b", "a-b", "b", "a", "a10", "a2")
     reply = await api.get(f"/api/v1/configmaps?fieldSelector={quote('metadata.namespace!=kube-system')}")
     places = [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in reply.json["items"]]
-    mine = [place for place in places if place[0].startswith("default")]
+    keys = [key for key in places if key[0].startswith("default")]
     # "default-2/" comes before "default/", since "-" does before "/"
-    assert mine == [
+    assert keys == [
         ("default-2", "z"),
         *(("default", name) for name in ("a", "a-b", "a.b", "a10", "a2", "ab", "b")),
     ]
@@ -93,9 +93,9 @@ async def test_pages_of_a_selection_do_not_say_how_many_remain(api) -> None:
 
 async def test_all_pages_together_are_the_list(api) -> None:
     await api.make(*(f"n{number}" for number in range(9)))
-    found = await pages(api)
-    assert [name for page in found for name in names(page)] == names(await api.get(CONFIG_MAPS))
-    assert [page.json["metadata"].get("remainingItemCount") for page in found] == [7, 5, 3, 1, None]
+    replies = await pages(api)
+    assert [name for page in replies for name in names(page)] == names(await api.get(CONFIG_MAPS))
+    assert [page.json["metadata"].get("remainingItemCount") for page in replies] == [7, 5, 3, 1, None]
 
 
 async def test_a_token_that_has_expired_is_410_with_one_to_go_on(api) -> None:
@@ -275,7 +275,7 @@ async def test_a_version_that_is_none_is_400(api, version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "found"),
+    ("selector", "expected"),
     [
         ("x=1", "a"),
         ("x==1", "a"),
@@ -291,10 +291,10 @@ async def test_a_version_that_is_none_is_400(api, version: str) -> None:
         ("", "abcd"),
     ],
 )
-async def test_label_selectors(api, selector: str, found: str) -> None:
+async def test_label_selectors(api, selector: str, expected: str) -> None:
     for name, labels in {"a": {"x": "1"}, "b": {"x": "2", "y": "1"}, "c": {"x": "3"}, "d": {}}.items():
         await api.post(CONFIG_MAPS, {"metadata": {"name": name, "labels": labels}})
-    assert names(await api.get(f"{CONFIG_MAPS}?labelSelector={quote(selector)}")) == list(found)
+    assert names(await api.get(f"{CONFIG_MAPS}?labelSelector={quote(selector)}")) == list(expected)
 
 
 @pytest.mark.parametrize("selector", ["x in", "x in (", "=", "x=a b", "a/b/c=1", "x=" + "v" * 64, ",", "x>a"])

@@ -9,12 +9,12 @@ PLACE = {"group": "", "version": "v1", "resource": "configmaps", "subresource": 
 
 async def samples(api, name: str, **labels: str) -> dict[tuple[str, ...], float]:
     """The samples of a name that have these labels, by the values of their other labels."""
-    found = {}
+    by_labels = {}
     for family in text_string_to_metric_families((await api.get("/metrics")).text):
         for sample in family.samples:
             if sample.name == name and labels.items() <= sample.labels.items():
-                found[tuple(v for k, v in sorted(sample.labels.items()) if k not in labels)] = sample.value
-    return found
+                by_labels[tuple(v for k, v in sorted(sample.labels.items()) if k not in labels)] = sample.value
+    return by_labels
 
 
 async def test_requests_are_counted_by_what_they_were(api) -> None:
@@ -32,9 +32,9 @@ async def test_requests_are_counted_by_what_they_were(api) -> None:
     await api.delete(CONFIG_MAPS)
     async with api.watch(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1") as watched:
         await watched.rest()
-    found = await samples(api, "apiserver_request_total", component="apiserver", **PLACE)
+    counts = await samples(api, "apiserver_request_total", component="apiserver", **PLACE)
     # by code, dry_run, scope and verb
-    assert found == {
+    assert counts == {
         ("201", "", "resource", "POST"): 1,
         ("409", "", "resource", "POST"): 1,
         ("201", "All", "resource", "POST"): 1,
@@ -66,8 +66,8 @@ async def test_clients_cannot_make_up_labels(api) -> None:
         await api.post(f"{CONFIG_MAPS}?dryRun=x{number}", {"metadata": {"name": "a"}})
         await api.get(f"/nowhere/{number}")
         await api.ask("TRACE", CONFIG_MAPS)
-    found = await samples(api, "apiserver_request_total", component="apiserver", code="422")
-    assert list(found.values()) == [3]
+    counts = await samples(api, "apiserver_request_total", component="apiserver", code="422")
+    assert list(counts.values()) == [3]
     refused = await samples(api, "apiserver_request_total", code="405")
     assert {labels[-2] for labels in refused} == {"other"}
 
@@ -77,8 +77,8 @@ async def test_clients_cannot_make_up_labels(api) -> None:
 )
 async def test_a_dry_run_is_counted_as_one_however_often_it_is_asked_for(api, query: str, label: str) -> None:
     await api.post(f"{CONFIG_MAPS}?{query}", {"metadata": {"name": "a"}})
-    found = await samples(api, "apiserver_request_total", **PLACE, verb="POST", dry_run=label)
-    assert list(found.values()) == [1]
+    counts = await samples(api, "apiserver_request_total", **PLACE, verb="POST", dry_run=label)
+    assert list(counts.values()) == [1]
 
 
 async def test_watches_under_way_and_their_events(api) -> None:
@@ -87,8 +87,8 @@ async def test_watches_under_way_and_their_events(api) -> None:
         await api.make("a", "b", "c")
         await watched.take(3)
         assert await samples(api, "apiserver_longrunning_requests", **labels) == {(): 1}
-    place = {"group": "", "version": "v1", "resource": "configmaps"}
-    assert await samples(api, "apiserver_watch_events_total", **place) == {(): 3}
+    resource = {"group": "", "version": "v1", "resource": "configmaps"}
+    assert await samples(api, "apiserver_watch_events_total", **resource) == {(): 3}
     while (await samples(api, "apiserver_longrunning_requests", **labels))[()]:
         pass
 

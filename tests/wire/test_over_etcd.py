@@ -54,9 +54,9 @@ async def test_keys_and_values_are_those_of_kube_apiserver(opened, shared_etcd):
         made = await api.post(CONFIG_MAPS, config_map("a", key="value"))
     key = b64encode(f"{settings.etcd.prefix}/configmaps/default/a".encode()).decode()
     (kv,) = shared_etcd.members[0].call("kv/range", key=key)["kvs"]
-    found = json.loads(b64decode(kv["value"]))
-    assert (found["apiVersion"], found["kind"], found["data"]) == ("v1", "ConfigMap", {"key": "value"})
-    assert found["metadata"]["uid"] == made.json["metadata"]["uid"]
+    obj = json.loads(b64decode(kv["value"]))
+    assert (obj["apiVersion"], obj["kind"], obj["data"]) == ("v1", "ConfigMap", {"key": "value"})
+    assert obj["metadata"]["uid"] == made.json["metadata"]["uid"]
 
 
 async def test_what_one_server_has_acknowledged_the_other_tells(two):
@@ -64,8 +64,8 @@ async def test_what_one_server_has_acknowledged_the_other_tells(two):
     for number in range(30):
         here, there = (one, other) if number % 2 else (other, one)
         made = await here.post(CONFIG_MAPS, config_map(f"a{number}"))
-        found = await there.get(f"{CONFIG_MAPS}/a{number}")
-        assert (found.code, found.version) == (200, made.version)
+        reply = await there.get(f"{CONFIG_MAPS}/a{number}")
+        assert (reply.code, reply.version) == (200, made.version)
         listed = (await there.get(CONFIG_MAPS)).json["items"]
         assert f"a{number}" in {each["metadata"]["name"] for each in listed}
         assert (await here.delete(f"{CONFIG_MAPS}/a{number}")).code == 200
@@ -166,8 +166,8 @@ async def test_no_address_and_no_port_is_given_twice_and_what_is_free_again_is_f
     for reply in made:
         await two[0].delete(f"{SERVICES}/{reply.json['metadata']['name']}")
     async with asyncio.timeout(SECONDS):
-        while (found := await two[1].post(SERVICES, service("again"))).code != 201:
-            assert found.code == 500, found.text
+        while (again := await two[1].post(SERVICES, service("again"))).code != 201:
+            assert again.code == 500, again.text
     await two[1].delete(f"{SERVICES}/again")
 
 
@@ -289,8 +289,8 @@ async def test_selectable_fields_select_what_another_server_wrote(two):
     for name, wish in {"a": {}, "b": {"color": "red"}, "c": {"color": "blue"}}.items():
         assert (await two[0].post(here, paint | {"metadata": {"name": name}, "spec": wish})).code == 201
     for api in two:
-        found = (await api.get(f"{here}?fieldSelector=spec.color%3Dred")).json["items"]
-        assert [each["metadata"]["name"] for each in found] == ["a", "b"]
+        items = (await api.get(f"{here}?fieldSelector=spec.color%3Dred")).json["items"]
+        assert [each["metadata"]["name"] for each in items] == ["a", "b"]
 
 
 async def test_without_etcd_writes_are_refused_for_a_moment_and_watches_wait(opened, clusters, tmp_path):
@@ -310,9 +310,9 @@ async def test_without_etcd_writes_are_refused_for_a_moment_and_watches_wait(ope
                 async with asyncio.timeout(SECONDS):
                     while (await api.get("/readyz")).code == 200:
                         pass
-                told = await api.get("/readyz/etcd")
-                assert told.text.startswith("internal server error: ")
-                assert etcd.url in told.text
+                reply = await api.get("/readyz/etcd")
+                assert reply.text.startswith("internal server error: ")
+                assert etcd.url in reply.text
                 etcd.start()
                 async with asyncio.timeout(SECONDS):
                     while (await api.post(CONFIG_MAPS, config_map("b"))).code != 201:
@@ -416,8 +416,8 @@ async def test_a_lease_is_for_as_long_as_events_are_kept_and_while_it_is_shared(
     async with opened(config(own_etcd.url, event_ttl=1000.0)) as api:
         assert (await api.post(EVENTS, event("a"))).code == 201
         (lease,) = leases_of(own_etcd)
-        told = own_etcd.members[0].call("lease/timetolive", ID=lease)
-        assert int(told["grantedTTL"]) == 1000 + 1000 // 20 + 1
+        time_to_live = own_etcd.members[0].call("lease/timetolive", ID=lease)
+        assert int(time_to_live["grantedTTL"]) == 1000 + 1000 // 20 + 1
 
 
 async def test_events_are_gone_when_their_time_is_over(opened, own_etcd):

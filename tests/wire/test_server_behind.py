@@ -62,15 +62,15 @@ async def test_a_change_of_a_state_that_only_a_server_behind_has_is_refused(behi
 async def test_a_dry_run_is_of_the_newest_state(behind):
     one, other, _ = behind
     await one.patch(A, {"data": {"other": "2"}})
-    told = await other.patch(f"{A}?dryRun=All", {"data": {"number": "3"}})
-    assert told.json["data"] == {"number": "3", "other": "2"}
+    reply = await other.patch(f"{A}?dryRun=All", {"data": {"number": "3"}})
+    assert reply.json["data"] == {"number": "3", "other": "2"}
 
 
 async def test_a_deletion_is_of_the_newest_state(behind):
     one, other, _ = behind
     newest = await one.patch(A, {"metadata": {"finalizers": ["example.com/wait"]}})
-    told = await other.delete(A, {"preconditions": {"resourceVersion": newest.version}})
-    assert (told.code, told.json["metadata"]["finalizers"]) == (200, ["example.com/wait"])
+    reply = await other.delete(A, {"preconditions": {"resourceVersion": newest.version}})
+    assert (reply.code, reply.json["metadata"]["finalizers"]) == (200, ["example.com/wait"])
     assert (await one.get(A)).json["metadata"]["deletionTimestamp"]
 
 

@@ -228,8 +228,8 @@ async def test_a_websocket_watch_sends_one_message_for_each_event(api, eventuall
     async with api.session.ws_connect(f"{api.url}{WATCH}") as socket:
         assert json.loads((await socket.receive()).data)["object"]["metadata"]["name"] == "a"
         await api.make("b", "c")
-        found = [json.loads((await socket.receive()).data) for _ in range(2)]
-        assert told(found) == [("ADDED", "b"), ("ADDED", "c")]
+        events = [json.loads((await socket.receive()).data) for _ in range(2)]
+        assert told(events) == [("ADDED", "b"), ("ADDED", "c")]
     assert await api.metrics("apiserver_watch_events_total", 'resource="configmaps"') == 3
     await eventually(lambda: watches(api, 0))
 

@@ -103,8 +103,8 @@ async def test_clients_that_never_read_cost_bounded_memory(api, eventually) -> N
 def buffered() -> int:
     """Bytes that wait to be written, of all connections of this process."""
     transport: Any = vars(selector_events)["_SelectorSocketTransport"]
-    found = [each for each in gc.get_objects() if type(each) is transport]
-    return sum(each.get_write_buffer_size() for each in found)
+    transports = [each for each in gc.get_objects() if type(each) is transport]
+    return sum(each.get_write_buffer_size() for each in transports)
 
 
 # The server stops, and waits for ever for who does not end.

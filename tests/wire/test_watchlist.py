@@ -143,8 +143,8 @@ UNLESS = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInit
 async def test_pairs_that_mean_nothing_are_422(api, query: str, wrong: list[str]) -> None:
     reply = await api.get(f"{CONFIG_MAPS}?{query}")
     assert (reply.code, reply.json["reason"]) == (422, "Invalid")
-    told = [f"resourceVersionMatch: {each}" for each in wrong]
-    told_of = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    causes = [f"resourceVersionMatch: {each}" for each in wrong]
+    told_of = causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]"
     assert reply.message == f'ListOptions.meta.k8s.io "" is invalid: {told_of}'
 
 

@@ -89,17 +89,17 @@ FOUND = [
 async def test_strict_refuses_what_is_unknown_or_doubled(api) -> None:
     reply = await api.post(f"{PODS}?fieldValidation=Strict", ODD)
     assert (reply.code, reply.json["reason"]) == (400, "BadRequest")
-    head, _, told = reply.message.partition("strict decoding error: ")
+    head, _, warning = reply.message.partition("strict decoding error: ")
     assert head == 'Pod in version "v1" cannot be handled as a Pod: '
-    assert sorted(told.split(", ")) == FOUND
+    assert sorted(warning.split(", ")) == FOUND
 
 
 @pytest.mark.parametrize("query", ["?fieldValidation=Warn", "", "?fieldValidation="])
 async def test_warn_tells_of_it(api, query: str) -> None:
     reply = await api.post(f"{PODS}{query}", ODD)
     assert reply.code == 201
-    told = reply.headers.getall("Warning")
-    assert sorted(line[7:-1].replace('\\"', '"') for line in told) == FOUND
+    warnings = reply.headers.getall("Warning")
+    assert sorted(line[7:-1].replace('\\"', '"') for line in warnings) == FOUND
     assert "nick" not in reply.json["metadata"]
 
 

@@ -27,13 +27,13 @@ SETS = st.dictionaries(st.sampled_from(LABELS), TRIES, max_size=3)
 
 def paths(fields, prefix=()):
     """The members as paths."""
-    found = set()
+    leaf_paths = set()
     for label, below in fields.items():
         if label == ".":
-            found.add(prefix)
+            leaf_paths.add(prefix)
         else:
-            found |= paths(below, (*prefix, label)) if below else {(*prefix, label)}
-    return found
+            leaf_paths |= paths(below, (*prefix, label)) if below else {(*prefix, label)}
+    return leaf_paths
 
 
 @given(SETS, SETS)

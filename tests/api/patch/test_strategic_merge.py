@@ -160,8 +160,8 @@ def test_a_patch_changes_the_spec_of_a_pod(schema, patch, expected):
     doc = {"spec": SPEC}
     before = copy.deepcopy((doc, patch))
     result = apply(doc, {"spec": patch}, schema.kind("io.k8s.api.core.v1.Pod"))["spec"]
-    wanted = {key: value for key, value in (SPEC | expected).items() if value is not None}
-    assert result == wanted
+    merged = {key: value for key, value in (SPEC | expected).items() if value is not None}
+    assert result == merged
     assert (doc, patch) == before
 
 

@@ -124,8 +124,8 @@ def test_times_are_whole_seconds_in_utc(given, expected):
 
 
 def test_the_zero_time_is_null():
-    told = decoded(f"{CORE}.PodCondition", {"lastProbeTime": "0001-01-01T00:00:00Z"})
-    assert told["lastProbeTime"] is None
+    obj = decoded(f"{CORE}.PodCondition", {"lastProbeTime": "0001-01-01T00:00:00Z"})
+    assert obj["lastProbeTime"] is None
 
 
 def test_micro_times_have_six_digits_in_utc():
@@ -167,8 +167,8 @@ def test_the_schema_of_a_custom_resource_is_decoded_all_the_way_down(given, expe
 
 def test_the_body_is_left_as_it_was():
     body = {"metadata": {"labels": {"a": "b"}}, "data": {"k": "v"}}
-    told = decoded(f"{CORE}.ConfigMap", body)
-    told["metadata"]["labels"]["a"] = told["data"]["k"] = "changed"
+    obj = decoded(f"{CORE}.ConfigMap", body)
+    obj["metadata"]["labels"]["a"] = obj["data"]["k"] = "changed"
     assert body == {"metadata": {"labels": {"a": "b"}}, "data": {"k": "v"}}
 
 

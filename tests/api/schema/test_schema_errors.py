@@ -135,7 +135,7 @@ def test_a_micro_time_needs_six_digits():
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "path"),
     [
         ("a-b=", 1),
         ("YQ", 0),
@@ -149,9 +149,9 @@ def test_a_micro_time_needs_six_digits():
         ("YQ\n?=", 3),
     ],
 )
-def test_bad_base64_is_told_with_its_place(text, place):
+def test_bad_base64_is_told_with_its_place(text, path):
     body = orjson.dumps({"data": {"k": text}}).decode()
-    assert failure(f"{CORE}.Secret", body) == f"illegal base64 data at input byte {place}"
+    assert failure(f"{CORE}.Secret", body) == f"illegal base64 data at input byte {path}"
 
 
 def test_only_the_first_wrong_type_is_told():

@@ -3,7 +3,7 @@ import pytest
 from apiserver.api.validation.embedded import validate_embedded
 
 
-def told(resource, path="spec.template"):
+def errors_of(resource, path="spec.template"):
     return [str(error) for error in validate_embedded(path, resource)]
 
 
@@ -16,7 +16,7 @@ def told(resource, path="spec.template"):
     ],
 )
 def test_a_good_embedded_resource_is_good(resource):
-    assert told(resource) == []
+    assert errors_of(resource) == []
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,16 @@ def test_a_good_embedded_resource_is_good(resource):
     ],
 )
 def test_what_is_wrong_with_an_embedded_resource_is_told(resource, errors):
-    assert told(resource) == errors
+    assert errors_of(resource) == errors
 
 
 def test_a_kind_is_a_name_in_any_case():
-    (error,) = told({"apiVersion": "v1", "kind": "no_kind"})
+    (error,) = errors_of({"apiVersion": "v1", "kind": "no_kind"})
     assert error.startswith(
         'spec.template.kind: Invalid value: "no_kind": may have mixed case, but should otherwise match: a DNS-1035'
     )
 
 
 def test_labels_of_an_embedded_resource_are_held_to_the_rules_of_all():
-    (error,) = told({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": "c"}}}, "")
+    (error,) = errors_of({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": "c"}}}, "")
     assert error.startswith('metadata.labels: Invalid value: "a b": name part must consist of')

@@ -48,7 +48,7 @@ def obj(**meta: Any) -> dict[str, Any]:
     return {"metadata": {"name": "a", "namespace": "ns"} | meta}
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -134,7 +134,7 @@ def told(errors: Any) -> list[str]:
     ],
 )
 def test_new_metadata_is_refused_for_each_reason(meta: dict[str, Any], wrong: list[str]) -> None:
-    assert told(validate_create(row(), obj(**meta))) == wrong
+    assert messages(validate_create(row(), obj(**meta))) == wrong
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_names_follow_the_rule_of_their_kind(kind: str, group: str, name: str, *
 
 def test_an_object_outside_namespaces_has_no_namespace() -> None:
     errors = validate_create(row("Gadget", namespaced=False), obj())
-    assert told(errors) == ["metadata.namespace: Forbidden: not allowed on this type"]
+    assert messages(errors) == ["metadata.namespace: Forbidden: not allowed on this type"]
 
 
 def test_custom_resources_may_have_finalizers_of_one_word() -> None:
@@ -194,7 +194,7 @@ MARKED = {"deletionTimestamp": "2024-01-01T00:00:00Z", "finalizers": ["example.c
 def test_a_change_of_metadata_is_refused_for_each_reason(
     old: dict[str, Any], new: dict[str, Any], wrong: list[str]
 ) -> None:
-    errors = told(validate_update(row(), obj(**new), obj(**old)))
+    errors = messages(validate_update(row(), obj(**new), obj(**old)))
     assert list(dict.fromkeys(errors)) == wrong
 
 

@@ -44,16 +44,16 @@ def definition(group: str, annotation: str = "") -> Obj:
     ],
 )
 def test_a_definition_of_a_protected_group_tells_of_its_approval(annotation, status, reason, message):
-    told = update_approval_condition(definition("sigs.k8s.io", annotation), NOW)
-    assert told is not None
-    assert find_condition(told, "KubernetesAPIApprovalPolicyConformant") == {
+    conditions = update_approval_condition(definition("sigs.k8s.io", annotation), NOW)
+    assert conditions is not None
+    assert find_condition(conditions, "KubernetesAPIApprovalPolicyConformant") == {
         "type": "KubernetesAPIApprovalPolicyConformant",
         "status": status,
         "lastTransitionTime": NOW,
         "reason": reason,
         "message": message,
     }
-    assert update_approval_condition(told, NOW) is None
+    assert update_approval_condition(conditions, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_only_groups_of_the_project_are_protected(group, protected):
 
 
 def test_a_condition_can_be_taken_away():
-    told = update_approval_condition(definition("k8s.io"), NOW)
-    assert told is not None
-    assert without_condition(told, "KubernetesAPIApprovalPolicyConformant")["status"] == {"conditions": []}
+    conditions = update_approval_condition(definition("k8s.io"), NOW)
+    assert conditions is not None
+    assert without_condition(conditions, "KubernetesAPIApprovalPolicyConformant")["status"] == {"conditions": []}
 
 
 @pytest.fixture(scope="module")

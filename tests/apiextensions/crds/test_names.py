@@ -22,11 +22,11 @@ def names(plural: str = "", singular: str = "", kind: str = "", list_kind: str =
     return {what: name for what, name in given.items() if name or what in {"plural", "kind"}}
 
 
-def definition(name: str, *, wanted: tuple[str, ...] = (), has: tuple[str, ...] = (), conditions: Any = ()) -> Obj:
+def definition(name: str, *, spec_names: tuple[str, ...] = (), has: tuple[str, ...] = (), conditions: Any = ()) -> Obj:
     plural, _, group = name.partition(".")
     return {
         "metadata": {"name": name},
-        "spec": {"group": group, "names": names(*(wanted or (plural,)))},
+        "spec": {"group": group, "names": names(*(spec_names or (plural,)))},
         "status": {"acceptedNames": names(*has), "conditions": [*conditions]},
     }
 
@@ -96,7 +96,7 @@ def conflict(reason: str, name: str) -> tuple[str, ...]:
     ],
 )
 def test_names_are_those_that_nobody_of_the_group_has(before, other, accepted, verdict):
-    given = definition("alfa.bravo.com", wanted=WANTED, has=before)
+    given = definition("alfa.bravo.com", spec_names=WANTED, has=before)
     unspoilt = copy.deepcopy(given)
     named = accept_names(given, [definition(other[0], has=other[1:])], NOW)
     assert named is not None
@@ -108,7 +108,7 @@ def test_names_are_those_that_nobody_of_the_group_has(before, other, accepted, v
 
 
 def test_several_short_names_in_use_are_told_together():
-    given = definition("alfa.bravo.com", wanted=(*WANTED[:4], "g", "free", "h", "g"))
+    given = definition("alfa.bravo.com", spec_names=(*WANTED[:4], "g", "free", "h", "g"))
     named = accept_names(given, [definition("india.bravo.com", has=("india", "", "", "", "g", "h"))], NOW)
     assert named is not None
     message = '["g" is already in use, "h" is already in use]'
@@ -119,19 +119,19 @@ def test_several_short_names_in_use_are_told_together():
 
 def test_a_definition_takes_no_name_of_its_own_for_another_purpose():
     has = ("sheep", "sheep", "Sheep", "SheepList")
-    given = definition("sheep.bravo.com", wanted=(*has, "sheep"), has=has)
+    given = definition("sheep.bravo.com", spec_names=(*has, "sheep"), has=has)
     named = accept_names(given, [given], NOW)
     assert named is not None
     assert said(named["status"]["conditions"])[0] == conflict("ShortNamesConflict", "sheep")
 
 
 def test_names_that_are_accepted_are_not_looked_at_again():
-    given = definition("alfa.bravo.com", wanted=WANTED, has=WANTED)
+    given = definition("alfa.bravo.com", spec_names=WANTED, has=WANTED)
     assert accept_names(given, [definition("india.bravo.com", has=WANTED)], NOW) is None
 
 
 def test_a_refusal_that_was_told_is_not_told_again():
-    given = definition("alfa.bravo.com", wanted=WANTED)
+    given = definition("alfa.bravo.com", spec_names=WANTED)
     other = definition("india.bravo.com", has=("india", "alfa"))
     named = accept_names(given, [other], "2026-01-01T00:00:00Z")
     assert named is not None
@@ -146,14 +146,14 @@ def test_a_refusal_that_was_told_is_not_told_again():
 
 def test_short_names_can_be_given_up():
     has = WANTED[:4]
-    given = definition("alfa.bravo.com", wanted=(*has, "golf-shortname-1"), has=WANTED)
+    given = definition("alfa.bravo.com", spec_names=(*has, "golf-shortname-1"), has=WANTED)
     named = accept_names(given, [given], NOW)
     assert named is not None
     assert named["status"]["acceptedNames"] == names(*has, "golf-shortname-1")
 
 
 def test_categories_come_with_the_names():
-    given = definition("alfa.bravo.com", wanted=WANTED)
+    given = definition("alfa.bravo.com", spec_names=WANTED)
     given["spec"]["names"]["categories"] = ["all"]
     named = accept_names(given, [], NOW)
     assert named is not None
@@ -168,7 +168,7 @@ def test_categories_come_with_the_names():
 
 
 def test_a_definition_is_established_when_its_names_are_accepted():
-    given = definition("alfa.bravo.com", wanted=WANTED)
+    given = definition("alfa.bravo.com", spec_names=WANTED)
     assert establish(given, NOW) is None
     named = accept_names(given, [], NOW)
     assert named is not None
@@ -180,7 +180,7 @@ def test_a_definition_is_established_when_its_names_are_accepted():
 
 
 def test_a_definition_stays_established_when_later_names_are_refused():
-    served = establish(accept_names(definition("alfa.bravo.com", wanted=WANTED), [], NOW) or {}, NOW)
+    served = establish(accept_names(definition("alfa.bravo.com", spec_names=WANTED), [], NOW) or {}, NOW)
     assert served is not None
     served["spec"]["names"]["shortNames"] = ["taken"]
     named = accept_names(served, [definition("india.bravo.com", has=("india", "taken"))], NOW)
@@ -189,7 +189,7 @@ def test_a_definition_stays_established_when_later_names_are_refused():
 
 
 def test_a_definition_whose_webhook_cannot_be_known_is_not_established():
-    given = accept_names(definition("alfa.bravo.com", wanted=WANTED), [], NOW)
+    given = accept_names(definition("alfa.bravo.com", spec_names=WANTED), [], NOW)
     assert given is not None
     given["spec"]["conversion"] = {"webhook": {"clientConfig": {"caBundle": "AAAA"}}}
     refused = establish(given, NOW)

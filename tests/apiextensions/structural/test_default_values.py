@@ -11,7 +11,7 @@ def of(**properties):
     return {"type": "object", "properties": properties}
 
 
-def told(schema, **options):
+def errors_of(schema, **options):
     return [str(error) for error in default_errors(schema, "s", validate_embedded, **options)]
 
 
@@ -34,7 +34,7 @@ def told(schema, **options):
     ],
 )
 def test_good_defaults_are_good(schema):
-    assert told(schema) == []
+    assert errors_of(schema) == []
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_good_defaults_are_good(schema):
     ],
 )
 def test_a_default_that_breaks_its_schema_is_told(schema, errors):
-    assert told(schema) == errors
+    assert errors_of(schema) == errors
 
 
 def test_unknown_fields_may_stay_where_they_were():
     schema = of(a=of(b=TEXT) | {"default": {"c": 1}})
     assert has_unpruned_default(schema)
-    assert told(schema, pruned=False) == []
+    assert errors_of(schema, pruned=False) == []
     assert not has_unpruned_default(of(a=of(b=TEXT) | {"default": {"b": "x"}}))

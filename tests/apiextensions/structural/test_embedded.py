@@ -25,8 +25,8 @@ def test_unknown_fields_are_told_of_metadata_first_and_of_embedded_resources_las
         "h": {"k": resource(w=1)},
     }
     listed, mapped = {"type": "array", "items": WHOLE}, {"type": "object", "additionalProperties": WHOLE}
-    found = of_properties({"f": WHOLE, "g": listed, "h": mapped}).coerce(obj)
-    assert found == ["metadata.z", "b", "f.metadata.y", "g[0].metadata.x", "h[k].metadata.w"]
+    unknown = of_properties({"f": WHOLE, "g": listed, "h": mapped}).coerce(obj)
+    assert unknown == ["metadata.z", "b", "f.metadata.y", "g[0].metadata.x", "h[k].metadata.w"]
     assert obj["f"] == resource(name="n")
 
 
@@ -76,6 +76,6 @@ def test_metadata_that_is_null_becomes_empty(of_properties):
 def test_embedded_resources_are_found_with_their_paths(of_properties):
     inner = {"type": "object", EMBEDDED: True, "properties": {"spec": {"type": "array", "items": WHOLE}}}
     obj = {"f": {"spec": [resource(name="a"), "text"]}, "g": resource()}
-    found = of_properties({"f": inner, "g": {"type": "object"}}).embedded(obj)
-    assert found == [("f", obj["f"]), ("f.spec[0]", resource(name="a"))]
+    embedded = of_properties({"f": inner, "g": {"type": "object"}}).embedded(obj)
+    assert embedded == [("f", obj["f"]), ("f.spec[0]", resource(name="a"))]
     assert of_properties({"g": {"type": "object"}}).embedded(obj) == []

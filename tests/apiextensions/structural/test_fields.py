@@ -75,9 +75,9 @@ def test_a_new_field_is_owned_part_by_part(root, schema, value, owned):
     ],
 )
 def test_a_change_is_owned_part_by_part(root, schema, old, new, changed, removed):
-    found = root(f=schema).changes({"f": old}, {"f": new})
-    assert found.changed == {"f:f": changed}
-    assert found.removed == ({} if removed is None else {"f:f": removed})
+    owned = root(f=schema).changes({"f": old}, {"f": new})
+    assert owned.changed == {"f:f": changed}
+    assert owned.removed == ({} if removed is None else {"f:f": removed})
 
 
 def test_metadata_is_owned_as_in_all_kinds(root):

@@ -131,7 +131,7 @@ def test_a_text_has_not_the_format(name, text):
 
 
 @pytest.mark.parametrize(
-    ("schema", "minor", "found"),
+    ("schema", "minor", "has_format"),
     [
         ({"type": "string", "format": "date-time"}, 37, "date-time"),
         ({"type": "string", "format": "datetime"}, 37, "datetime"),
@@ -148,8 +148,8 @@ def test_a_text_has_not_the_format(name, text):
         ({"type": "string", "format": "k8s-short-name"}, 33, ""),
     ],
 )
-def test_a_format_counts_where_it_is_known_for_the_type(schema, minor, found):
-    assert format_of(schema, minor) == found
+def test_a_format_counts_where_it_is_known_for_the_type(schema, minor, has_format):
+    assert format_of(schema, minor) == has_format
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ PRESERVE = "x-kubernetes-preserve-unknown-fields"
 AN_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
 
-def told(schema):
+def errors_of(schema):
     return [str(error) for error in structural_errors(schema, "s")]
 
 
@@ -36,7 +36,7 @@ def of(**properties):
     ],
 )
 def test_a_structural_schema_is_one(schema):
-    assert told(schema) == []
+    assert errors_of(schema) == []
     assert unsupported(schema) == ""
 
 
@@ -140,7 +140,7 @@ def test_a_structural_schema_is_one(schema):
     ],
 )
 def test_a_schema_that_is_not_structural_is_told_why(schema, errors):
-    assert told(schema) == errors
+    assert errors_of(schema) == errors
 
 
 @pytest.mark.parametrize(
@@ -165,20 +165,22 @@ def test_a_schema_that_is_not_structural_is_told_why(schema, errors):
 def test_a_junctor_only_narrows(word, value, needed):
     within = {word: value}
     schema = {"type": "object", "allOf": [within], "anyOf": [within], "oneOf": [within], "not": within}
-    assert told(schema) == [
-        f"s.{place}.{word}: Forbidden: must be {needed} to be structural"
-        for place in ("allOf[0]", "anyOf[0]", "not", "oneOf[0]")
+    assert errors_of(schema) == [
+        f"s.{junctor}.{word}: Forbidden: must be {needed} to be structural"
+        for junctor in ("allOf[0]", "anyOf[0]", "not", "oneOf[0]")
     ]
 
 
 def test_a_junctor_says_nothing_of_metadata():
     schema = {**of(metadata={"type": "object"}), "anyOf": [{"properties": {"metadata": {}}}]}
-    assert told(schema) == ["s.anyOf[0].properties[metadata]: Forbidden: must not be specified in a nested context"]
+    assert errors_of(schema) == [
+        "s.anyOf[0].properties[metadata]: Forbidden: must not be specified in a nested context"
+    ]
 
 
 def test_types_stand_only_in_the_junctor_of_an_int_or_string():
     schema = of(a={"type": "string", "allOf": [{"minLength": 1}, {"anyOf": AN_INT_OR_STRING}]})
-    assert told(schema) == [
+    assert errors_of(schema) == [
         f"s.properties[a].allOf[1].anyOf[{index}].type: Forbidden: must be empty to be structural" for index in (0, 1)
     ]
 
@@ -206,7 +208,7 @@ def test_types_stand_only_in_the_junctor_of_an_int_or_string():
     ],
 )
 def test_what_a_junctor_narrows_is_said_outside_of_it(junctors, errors):
-    assert told({**of(a={"type": "object"}), **junctors}) == errors
+    assert errors_of({**of(a={"type": "object"}), **junctors}) == errors
 
 
 @pytest.mark.parametrize(
@@ -237,4 +239,4 @@ def test_what_a_junctor_narrows_is_said_outside_of_it(junctors, errors):
 def test_what_no_structural_schema_has_is_unsupported_wherever_it_stands(words, why, wrapped):
     schema = wrapped(words)
     assert unsupported(schema) == why
-    assert told(schema) == [f's: Invalid value: "": {why}']
+    assert errors_of(schema) == [f's: Invalid value: "": {why}']

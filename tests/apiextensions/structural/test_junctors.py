@@ -13,7 +13,7 @@ def of(**properties):
     return {"type": "object", "properties": properties}
 
 
-def told(schema, obj):
+def errors_of(schema, obj):
     return [str(error) for error in schema.validate(obj)]
 
 
@@ -68,7 +68,7 @@ def told(schema, obj):
     ],
 )
 def test_junctors_tell_what_upstream_tells(of_properties, schema, value, errors):
-    assert told(of_properties({"f": schema}), {"f": value}) == errors
+    assert errors_of(of_properties({"f": schema}), {"f": value}) == errors
 
 
 def test_of_alternatives_the_one_that_fits_best_is_told(of_properties):
@@ -77,26 +77,28 @@ def test_of_alternatives_the_one_that_fits_best_is_told(of_properties):
         {"properties": {"kind": {"enum": ["a"]}, "name": {"maxLength": 1}}},
         {"properties": {"kind": {"enum": ["b"]}, "name": {"minLength": 1}, "size": {"minimum": 5}}},
     ]
-    found = told(of_properties({"f": parts | {"anyOf": alternatives}}), {"f": {"kind": "b", "name": "long", "size": 1}})
-    assert found == [ANY.format("f"), "f.size: Invalid value: 1: f.size in body should be greater than or equal to 5"]
+    errors = errors_of(
+        of_properties({"f": parts | {"anyOf": alternatives}}), {"f": {"kind": "b", "name": "long", "size": 1}}
+    )
+    assert errors == [ANY.format("f"), "f.size: Invalid value: 1: f.size in body should be greater than or equal to 5"]
 
 
 def test_the_same_is_told_once(of_properties):
     schema = TEXT | {"minLength": 2, "allOf": [{"minLength": 2}]}
-    assert told(of_properties({"f": schema}), {"f": "a"}) == [
+    assert errors_of(of_properties({"f": schema}), {"f": "a"}) == [
         'f: Invalid value: "a": f in body should be at least 2 chars long',
         ALL.format("f", ". None validated"),
     ]
 
 
 def test_a_null_is_not_looked_at_by_junctors(of_properties):
-    assert told(of_properties({"f": TEXT | {"nullable": True, "anyOf": [{"minLength": 2}]}}), {"f": None}) == []
+    assert errors_of(of_properties({"f": TEXT | {"nullable": True, "anyOf": [{"minLength": 2}]}}), {"f": None}) == []
 
 
 def test_the_whole_object_may_have_junctors(of_properties):
     schema = of_properties({"a": TEXT, "b": TEXT}, anyOf=[{"required": ["a"]}, {"required": ["b"]}])
-    assert told(schema, {"b": "x"}) == []
-    assert told(schema, {}) == [ANY.format(""), "a: Required value"]
+    assert errors_of(schema, {"b": "x"}) == []
+    assert errors_of(schema, {}) == [ANY.format(""), "a: Required value"]
 
 
 @pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
@@ -105,5 +107,5 @@ def test_however_deep_junctors_are_nested_each_is_compiled_once(of_properties, w
     for _ in range(90):
         nested = {word: [nested]}
     schema = of_properties({"f": of() | nested})
-    assert told(schema, {"f": {"a": 1}}) == []
-    assert told(schema, {"f": {}}) != []
+    assert errors_of(schema, {"f": {"a": 1}}) == []
+    assert errors_of(schema, {"f": {}}) != []

@@ -8,7 +8,7 @@ def listed(**words):
     return {"type": "array", "items": {}} | words
 
 
-def told(schema, obj, old=None):
+def errors_of(schema, obj, old=None):
     return [str(error) for error in schema.list_errors(obj, old)]
 
 
@@ -43,7 +43,7 @@ def told(schema, obj, old=None):
     ],
 )
 def test_items_that_stand_twice_are_told(of_properties, words, value, errors):
-    assert told(of_properties({"f": listed(**words)}), {"f": value}) == errors
+    assert errors_of(of_properties({"f": listed(**words)}), {"f": value}) == errors
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_items_that_stand_twice_are_told(of_properties, words, value, errors):
     ],
 )
 def test_lists_are_found_wherever_they_stand(of_properties, schema, value, path):
-    assert told(of_properties({"f": schema}), {"f": value}) == [f"{path}: Duplicate value: 1"]
+    assert errors_of(of_properties({"f": schema}), {"f": value}) == [f"{path}: Duplicate value: 1"]
 
 
 def test_an_update_may_repeat_what_was_repeated(of_properties):
     schema = of_properties({"f": listed(**SET), "g": listed(**SET)})
-    assert told(schema, {"f": [1, 1]}, {"f": [1]}) == ["f[1]: Duplicate value: 1"]
-    assert told(schema, {"f": [1, 1]}, {"g": [2, 2]}) == []
+    assert errors_of(schema, {"f": [1, 1]}, {"f": [1]}) == ["f[1]: Duplicate value: 1"]
+    assert errors_of(schema, {"f": [1, 1]}, {"g": [2, 2]}) == []

@@ -7,7 +7,7 @@ from apiserver.apiextensions.structural.numbers import is_whole
 WHOLE, NUMBER = {"type": "integer"}, {"type": "number"}
 
 
-def told(schema, value):
+def errors_of(schema, value):
     return [str(error) for error in schema.validate({"f": value})]
 
 
@@ -35,7 +35,7 @@ def out_of_range(what, kind, form=""):
 )
 def test_numbers_within_limits_are_good(of_properties, schema, values):
     for value in values:
-        assert told(of_properties({"f": schema}), value) == []
+        assert errors_of(of_properties({"f": schema}), value) == []
 
 
 @pytest.mark.parametrize(
@@ -128,15 +128,15 @@ def test_numbers_within_limits_are_good(of_properties, schema, values):
     ],
 )
 def test_numbers_beyond_limits_are_told(of_properties, schema, value, errors):
-    assert told(of_properties({"f": schema}), value) == errors
+    assert errors_of(of_properties({"f": schema}), value) == errors
 
 
 def test_releases_before_1_36_look_at_no_range(types):
     schema = StructuralSchema(
         {"type": "object", "properties": {"f": WHOLE | {"format": "int32"}}}, Schema(types.definitions, "1.35")
     )
-    assert told(schema, 2**31) == []
-    assert told(schema, 1.5) == ['f: Invalid value: "float64": f in body must be of type int32: "float64"']
+    assert errors_of(schema, 2**31) == []
+    assert errors_of(schema, 1.5) == ['f: Invalid value: "float64": f in body must be of type int32: "float64"']
 
 
 @pytest.mark.parametrize(

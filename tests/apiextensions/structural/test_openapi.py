@@ -120,9 +120,9 @@ def test_a_root_that_keeps_all_tells_version_2_nothing(shown):
     ],
 )
 def test_a_field_is_told_in_both_versions(shown, schema, third, second):
-    told = shown(of(f=schema))
-    assert told[0]["properties"]["f"] == (schema if third is None else third)
-    assert told[1]["properties"]["f"] == second
+    documents = shown(of(f=schema))
+    assert documents[0]["properties"]["f"] == (schema if third is None else third)
+    assert documents[1]["properties"]["f"] == second
 
 
 def test_the_schema_itself_stays_as_it_is(shown):

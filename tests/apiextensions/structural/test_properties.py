@@ -210,9 +210,9 @@ def test_defaults_are_filled_in_as_by_a_plain_walk_and_once(schema, obj):
 @given(ROOTS, OBJECTS)
 def test_lists_without_doubles_are_known_at_a_glance(schema, obj):
     look = unique_check(schema)
-    told = [*list_errors(obj, schema)]
+    doubles = [*list_errors(obj, schema)]
     if look is None or look(obj):
-        assert told == []
+        assert doubles == []
 
 
 @LOOKING
@@ -242,7 +242,7 @@ def test_an_update_tells_no_more_than_a_new_object(types, schema, obj, old):
 @LOOKING
 @given(ROOTS)
 def test_version_2_has_no_words_that_it_does_not_know(types, schema):
-    told = in_version_2(published(schema, ("a.example.com", "v1", "A"), types.definitions))
-    inner = repr(told)
+    document = in_version_2(published(schema, ("a.example.com", "v1", "A"), types.definitions))
+    inner = repr(document)
     for word in ("anyOf", "oneOf", "allOf", "'not'", "nullable", "'default'"):
         assert word not in inner

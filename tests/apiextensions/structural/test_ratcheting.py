@@ -9,8 +9,8 @@ def of(**properties):
     return {"type": "object", "properties": properties}
 
 
-def places(found):
-    return [error.path for error in found]
+def places(errors):
+    return [error.path for error in errors]
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ INVALID, TYPE_INVALID, NOT_SUPPORTED = "FieldValueInvalid", "FieldValueTypeInval
 TOO_LONG, TOO_MANY = "FieldValueTooLong", "FieldValueTooMany"
 
 
-def told(schema, obj):
+def errors_of(schema, obj):
     return [str(error) for error in schema.validate(obj)]
 
 
-def wrong_type(path, wanted, given):
-    return f'{path}: Invalid value: "{given}": {path} in body must be of type {wanted}: "{given}"'
+def wrong_type(path, expected, given):
+    return f'{path}: Invalid value: "{given}": {path} in body must be of type {expected}: "{given}"'
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def wrong_type(path, wanted, given):
 )
 def test_good_values_are_good(of_properties, schema, values):
     for value in values:
-        assert told(of_properties({"f": schema}), {"f": value}) == []
+        assert errors_of(of_properties({"f": schema}), {"f": value}) == []
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_values_of_wrong_types_are_told(of_properties, schema, expected, values)
     ],
 )
 def test_values_that_break_a_constraint_are_told(of_properties, schema, value, error, reason):
-    (found,) = of_properties({"f": schema}).validate({"f": value})
-    assert (found.path, found.message, found.reason) == ("f", error, reason)
+    (reported,) = of_properties({"f": schema}).validate({"f": value})
+    assert (reported.path, reported.message, reported.reason) == ("f", error, reason)
 
 
 @pytest.mark.parametrize(
@@ -184,12 +184,12 @@ def test_values_that_break_a_constraint_are_told(of_properties, schema, value, e
     ],
 )
 def test_errors_name_their_places(of_properties, properties, obj, errors):
-    assert told(of_properties(properties), obj) == errors
+    assert errors_of(of_properties(properties), obj) == errors
 
 
 def test_what_the_whole_object_lacks_is_told_at_its_root(of_properties):
     schema = of_properties({}, required=["spec"], minProperties=3)
-    assert told(schema, {"kind": "A"}) == [
+    assert errors_of(schema, {"kind": "A"}) == [
         "<nil>: Invalid value: 1:  in body should have at least 3 properties",
         "spec: Required value",
     ]
@@ -217,5 +217,5 @@ def test_a_status_of_which_nothing_is_said_is_good(of_properties):
 def test_a_format_is_nothing_to_a_release_that_does_not_know_it(types):
     older = Schema(types.definitions, "1.33")
     schema = {"type": "object", "properties": {"f": TEXT | {"format": "k8s-short-name"}}}
-    assert told(StructuralSchema(schema, older), {"f": "A-"}) == []
-    assert told(StructuralSchema(schema, types), {"f": "A-"}) != []
+    assert errors_of(StructuralSchema(schema, older), {"f": "A-"}) == []
+    assert errors_of(StructuralSchema(schema, types), {"f": "A-"}) != []

@@ -171,9 +171,9 @@ def test_what_versions_share_is_told_of_the_spec_and_what_they_do_not_of_each():
     ],
 )
 def test_a_warning_of_deprecation_is_one_line_of_some_length(deprecated, warning, problems):
-    found = of_version(deprecated=deprecated, deprecationWarning=warning)
-    assert [error.rpartition(": ")[2] for error in found] == problems
-    assert all(error.startswith("spec.versions[0].deprecationWarning: Invalid value: ") for error in found)
+    errors = of_version(deprecated=deprecated, deprecationWarning=warning)
+    assert [error.rpartition(": ")[2] for error in errors] == problems
+    assert all(error.startswith("spec.versions[0].deprecationWarning: Invalid value: ") for error in errors)
 
 
 def test_columns_have_a_name_a_type_a_format_and_a_path():

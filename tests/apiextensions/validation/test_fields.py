@@ -33,7 +33,7 @@ NOT_SELECTABLE = (
 )
 
 
-def told(*versions: Obj) -> list[str]:
+def errors_of(*versions: Obj) -> list[str]:
     """What is told of a definition with these versions."""
     names = {"plural": "widgets", "kind": "Widget"}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": copy.deepcopy([*versions])}
@@ -45,7 +45,7 @@ def told(*versions: Obj) -> list[str]:
 
 def selecting(*paths: str) -> list[str]:
     fields = [{"jsonPath": path} for path in paths]
-    return told(V1 | {"selectableFields": fields})
+    return errors_of(V1 | {"selectableFields": fields})
 
 
 @pytest.mark.parametrize("path", [".spec.colour", ".spec.size", ".spec.f0", ".spec.labels.any"])
@@ -88,10 +88,10 @@ def test_eight_fields_can_be_selected():
 def test_selectable_fields_stand_where_the_schema_does():
     fields = [{"jsonPath": ".spec.size"}]
     one, two = V1, V1 | {"name": "v2", "storage": False, "schema": {"openAPIV3Schema": {"type": "object"}}}
-    assert told(one | {"selectableFields": fields}, two | {"selectableFields": fields}) == [
+    assert errors_of(one | {"selectableFields": fields}, two | {"selectableFields": fields}) == [
         'spec.selectableFields: Invalid value: "": may only be set when validations.schema is included'
     ]
-    assert told(one | {"selectableFields": fields}, one | {"name": "v2", "storage": False}) == [
+    assert errors_of(one | {"selectableFields": fields}, one | {"name": "v2", "storage": False}) == [
         (
             'spec.versions[0].selectableFields: Invalid value: "": '
             "may only be set when `version.schema.openAPIV3Schema` is not included"

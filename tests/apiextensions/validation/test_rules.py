@@ -12,7 +12,7 @@ PATH = "spec.validation.openAPIV3Schema"
 STRICT = Strictness()
 
 
-def told(schema: Obj, *, strict: Strictness = STRICT) -> list[str]:
+def errors_of(schema: Obj, *, strict: Strictness = STRICT) -> list[str]:
     """What is told of a schema, with paths from it."""
     errors = validation("spec.validation", {"openAPIV3Schema": schema}, strict, status=False)
     assert all(error.path.startswith(PATH) for error in errors)
@@ -21,8 +21,8 @@ def told(schema: Obj, *, strict: Strictness = STRICT) -> list[str]:
 
 def of_field(strict: Strictness = STRICT, **schema: Any) -> list[str]:
     """What is told of the schema of one field."""
-    found = told({"type": "object", "properties": {"f": schema}}, strict=strict)
-    return [error.removeprefix("properties[f].") for error in found]
+    errors = errors_of({"type": "object", "properties": {"f": schema}}, strict=strict)
+    return [error.removeprefix("properties[f].") for error in errors]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_defaults_are_values_of_their_schema(schema, errors):
 
 def test_unknown_fields_of_defaults_may_stay_where_they_were():
     field = {"type": "object", "properties": {"a": {"type": "string"}}, "default": {"b": 1}}
-    assert told({"type": "object", "properties": {"f": field}}, strict=Strictness(pruned_defaults=False)) == []
+    assert errors_of({"type": "object", "properties": {"f": field}}, strict=Strictness(pruned_defaults=False)) == []
 
 
 def ruled(rule: str, **schema: Any) -> Obj:
@@ -79,12 +79,12 @@ def test_rules_are_compiled():
 )
 def test_what_rules_say_is_looked_at_where_nothing_else_is_wrong(fields, errors):
     """Nothing in the same schema, or below it; and every schema is structural."""
-    assert len(told({"type": "object", "properties": fields})) == errors
+    assert len(errors_of({"type": "object", "properties": fields})) == errors
 
 
 def test_how_rules_are_written_is_told_whatever_else_is_wrong():
     fields = {"r": ruled(" "), "o": {"properties": {}}}
-    assert told({"type": "object", "properties": fields}) == [
+    assert errors_of({"type": "object", "properties": fields}) == [
         "properties[o].type: Required value: must not be empty for specified object fields",
         "properties[r].x-kubernetes-validations[0].rule: Required value: rule is not specified",
     ]

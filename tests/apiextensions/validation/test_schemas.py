@@ -13,7 +13,7 @@ PATH = "spec.validation.openAPIV3Schema"
 STRICT = Strictness()
 
 
-def told(schema: Obj, *, status: bool = False, strict: Strictness = STRICT) -> list[str]:
+def errors_of(schema: Obj, *, status: bool = False, strict: Strictness = STRICT) -> list[str]:
     """What is told of a schema, with paths from it."""
     errors = validation("spec.validation", {"openAPIV3Schema": schema}, strict, status=status)
     assert all(error.path.startswith(PATH) for error in errors)
@@ -22,8 +22,8 @@ def told(schema: Obj, *, status: bool = False, strict: Strictness = STRICT) -> l
 
 def of_field(**schema: Any) -> list[str]:
     """What is told of the schema of one field."""
-    found = told({"type": "object", "properties": {"f": schema}})
-    return [error.removeprefix("properties[f].") for error in found]
+    errors = errors_of({"type": "object", "properties": {"f": schema}})
+    return [error.removeprefix("properties[f].") for error in errors]
 
 
 def test_there_need_be_no_schema_here():
@@ -82,7 +82,7 @@ def test_schemas_stand_for_themselves(word, value):
 
 
 def test_a_url_of_a_schemas_language_is_refused_where_nothing_else_is():
-    assert told({"type": "object", "$schema": "http://json-schema.org/schema#"}) == [
+    assert errors_of({"type": "object", "$schema": "http://json-schema.org/schema#"}) == [
         ": Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported"
     ]
 
@@ -286,11 +286,11 @@ def test_a_map_of_several_schemas_of_items_is_printed_as_go_has_it():
 
 def test_the_metadata_of_objects_has_no_defaults_of_its_own():
     metadata = {"type": "object", "properties": {"name": {"type": "string", "default": "n"}}}
-    assert told({"type": "object", "properties": {"metadata": metadata}}) == [
+    assert errors_of({"type": "object", "properties": {"metadata": metadata}}) == [
         "properties[metadata].properties[name].default: Forbidden: must not be set in top-level metadata"
     ]
     kind = {"type": "string", "default": "Widget"}
-    assert told({"type": "object", "properties": {"kind": kind}}) == [
+    assert errors_of({"type": "object", "properties": {"kind": kind}}) == [
         "properties[kind].default: Forbidden: must not be set in top-level kind"
     ]
 
@@ -325,7 +325,9 @@ def test_no_object_is_embedded_in_metadata():
 
 
 def test_whole_objects_are_not_null():
-    assert told({"type": "object", "nullable": True}) == ["nullable: Forbidden: nullable cannot be true at the root"]
+    assert errors_of({"type": "object", "nullable": True}) == [
+        "nullable: Forbidden: nullable cannot be true at the root"
+    ]
 
 
 ROOT_ONLY = (
@@ -337,26 +339,26 @@ ROOT_ONLY = (
 
 def test_where_the_status_is_apart_the_root_says_nothing_that_binds_it_to_the_rest():
     allowed = {"type": "object", "description": "d", "required": ["spec"], "properties": {"spec": {"type": "object"}}}
-    assert told(allowed, status=True) == []
-    (error,) = told(allowed | {"maxProperties": 3, "anyOf": [{"minProperties": 1}]}, status=True)
+    assert errors_of(allowed, status=True) == []
+    (error,) = errors_of(allowed | {"maxProperties": 3, "anyOf": [{"minProperties": 1}]}, status=True)
     assert error.endswith(f": {ROOT_ONLY}")
     printed = json.loads(error.removeprefix(": Invalid value: ").removesuffix(f": {ROOT_ONLY}"))
     assert (printed["MaxProperties"], printed["AnyOf"][0]["MinProperties"]) == (3, 1)
-    assert told(allowed | {"maxProperties": 3}) == []
+    assert errors_of(allowed | {"maxProperties": 3}) == []
 
 
 def test_where_the_status_is_apart_the_root_is_an_object():
     words = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
-    assert told({"type": "string"}, status=True) == [
+    assert errors_of({"type": "string"}, status=True) == [
         f'type: Invalid value: "string": {words}',
         'type: Invalid value: "string": must be object at the root',
     ]
 
 
 def test_a_schema_that_is_not_structural_is_refused_with_all_else_that_is_wrong():
-    assert told({"type": "object", "properties": {"a": {}, "b": {"type": "string", "$ref": "x"}}}) == [
+    assert errors_of({"type": "object", "properties": {"a": {}, "b": {"type": "string", "$ref": "x"}}}) == [
         "properties[b].$ref: Forbidden: $ref is not supported"
     ]
-    assert told({"type": "object", "properties": {"a": {}}}) == [
+    assert errors_of({"type": "object", "properties": {"a": {}}}) == [
         "properties[a].type: Required value: must not be empty for specified object fields"
     ]

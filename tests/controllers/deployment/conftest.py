@@ -63,16 +63,16 @@ def make_set() -> Callable[..., Any]:
     """
 
     def make(
-        number, size, available=None, *, pods=None, revision=None, told=None, owner="uid-web", status=None, **spec
+        number, size, available=None, *, pods=None, revision=None, desired=None, owner="uid-web", status=None, **spec
     ):
-        found = size if available is None else available
+        ready = size if available is None else available
         annotations = {REVISION: str(number if revision is None else revision)}
-        if told:
-            annotations |= {DESIRED: str(told[0]), MOST: str(told[1])}
+        if desired:
+            annotations |= {DESIRED: str(desired[0]), MOST: str(desired[1])}
         reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": owner, "controller": True}
         marked = template(f"web:{number}")
         marked["metadata"]["labels"]["pod-template-hash"] = str(number)
-        counts = {"replicas": size if pods is None else pods, "readyReplicas": found, "availableReplicas": found}
+        counts = {"replicas": size if pods is None else pods, "readyReplicas": ready, "availableReplicas": ready}
         return {
             "apiVersion": "apps/v1",
             "kind": "ReplicaSet",

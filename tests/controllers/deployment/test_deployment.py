@@ -12,7 +12,7 @@ from controller_manager.reconcile.profile import PROFILES
 REVISION = "deployment.kubernetes.io/revision"
 
 
-def told(deployment):
+def with_progress(deployment):
     """A Deployment that has the revision of its new ReplicaSet, and says that it makes progress."""
     noted = {"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated", "message": "told before"}
     times = {"lastUpdateTime": "2027-01-15T07:59:00Z", "lastTransitionTime": "2027-01-15T07:59:00Z"}
@@ -57,7 +57,7 @@ def test_no_event_tells_of_a_replica_set_that_starts_empty(run, make_deployment)
 
 
 def test_d4_the_new_set_starts_and_the_old_one_shrinks(run, make_deployment, make_set, sizes):
-    done = run(make_deployment("web:2", surge=3, unavailable=2), [make_set(1, 10, told=(10, 13))])
+    done = run(make_deployment("web:2", surge=3, unavailable=2), [make_set(1, 10, desired=(10, 13))])
     made = done.of(Create)[0].obj["metadata"]["name"]
     assert sizes(done) == {made: 3, "web-1": 8}
     assert done.events[1] == "ScalingReplicaSet: Scaled down replica set web-1 from 10 to 8"
@@ -78,7 +78,7 @@ def test_d5_a_second_rollout_starts_before_the_first_ends(run, make_deployment, 
 
 
 def test_d6_a_rollout_whose_pods_never_get_ready_stops(run, make_deployment, make_set, sizes):
-    deployment = told(make_deployment("web:2", surge=3, unavailable=2, annotations={REVISION: "2"}))
+    deployment = with_progress(make_deployment("web:2", surge=3, unavailable=2, annotations={REVISION: "2"}))
     deployment["status"] |= {"replicas": 13, "updatedReplicas": 5, "readyReplicas": 8, "availableReplicas": 8}
     done = run(deployment, [make_set(1, 8), make_set(2, 5, 0)])
     assert sizes(done) == {}
@@ -109,7 +109,7 @@ def test_d43_of_two_sets_with_the_template_the_younger_is_scaled_away(run, make_
 
 def test_d39_annotations_flow_to_the_new_set_without_a_rollout(run, make_deployment, make_set, sizes):
     deployment = make_deployment(annotations={"team": "red", REVISION: "1"})
-    done = run(deployment, [make_set(1, 10, told=(10, 13))])
+    done = run(deployment, [make_set(1, 10, desired=(10, 13))])
     assert sizes(done) == {"web-1": 10}
     [changed] = [update.obj for update in done.of(Update) if update.kind is REPLICA_SET]
     assert changed["metadata"]["annotations"]["team"] == "red"

@@ -10,7 +10,7 @@ REVISION = "deployment.kubernetes.io/revision"
 ROLLBACK_TO = "deprecated.deployment.rollback.to"
 
 
-def told(deployment):
+def with_progress(deployment):
     """A Deployment that has the revision of its new ReplicaSet, and says that it makes progress."""
     noted = {"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated", "message": "told before"}
     times = {"lastUpdateTime": "2027-01-15T07:59:00Z", "lastTransitionTime": "2027-01-15T07:59:00Z"}
@@ -72,17 +72,17 @@ def test_d26_a_new_set_that_is_there_stays_empty_meanwhile(run, make_deployment,
 
 def test_d18_the_size_is_changed_before_the_template(run, make_deployment, make_set, sizes):
     deployment = make_deployment("web:2", replicas=20)
-    done = run(deployment, [make_set(1, 10, told=(10, 13))])
+    done = run(deployment, [make_set(1, 10, desired=(10, 13))])
     assert sizes(done) == {"web-1": 20}
     assert done.of(Create) == []
-    after = run(deployment, [make_set(1, 20, told=(20, 25))])
+    after = run(deployment, [make_set(1, 20, desired=(20, 25))])
     assert len(after.of(Create)) == 1
 
 
 def test_d47_a_new_size_changes_the_set_and_what_it_is_told_and_nothing_else(run, make_deployment, make_set, statuses):
-    done = run(make_deployment(replicas=12), [make_set(1, 10, told=(10, 13))])
+    done = run(make_deployment(replicas=12), [make_set(1, 10, desired=(10, 13))])
     [changed] = [update.obj for update in done.of(Update) if update.kind is REPLICA_SET]
-    before = make_set(1, 10, told=(12, 15))
+    before = make_set(1, 10, desired=(12, 15))
     assert changed["spec"] == before["spec"] | {"replicas": 12}
     assert changed["metadata"] == before["metadata"]
     assert done.events == ["ScalingReplicaSet: Scaled up replica set web-1 from 10 to 12"]
@@ -91,7 +91,7 @@ def test_d47_a_new_size_changes_the_set_and_what_it_is_told_and_nothing_else(run
 
 def test_d13_each_set_gets_its_part_and_is_told_of_the_new_whole(run, make_deployment, make_set, sizes):
     deployment = make_deployment("web:2", replicas=10, surge=0, unavailable=1)
-    done = run(deployment, [make_set(1, 3, told=(5, 5)), make_set(2, 2, told=(5, 5))])
+    done = run(deployment, [make_set(1, 3, desired=(5, 5)), make_set(2, 2, desired=(5, 5))])
     assert sizes(done) == {"web-1": 6, "web-2": 4}
     for changed in (update.obj for update in done.of(Update) if update.kind is REPLICA_SET):
         assert changed["metadata"]["annotations"]["deployment.kubernetes.io/desired-replicas"] == "10"
@@ -100,14 +100,14 @@ def test_d13_each_set_gets_its_part_and_is_told_of_the_new_whole(run, make_deplo
 
 def test_d20_a_set_that_keeps_its_size_is_told_of_the_new_whole(run, make_deployment, make_set, sizes):
     deployment = make_deployment("web:2")
-    done = run(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, 4, told=(10, 13))])
+    done = run(deployment, [make_set(1, 3, desired=(8, 11)), make_set(2, 10, 4, desired=(10, 13))])
     assert sizes(done) == {"web-1": 3}
     assert done.events == []
 
 
 def test_a_new_size_leaves_progress_alone(run, make_deployment, make_set, statuses, progress):
-    deployment = told(make_deployment(replicas=12, annotations={REVISION: "1"}))
-    done = run(deployment, [make_set(1, 10, told=(10, 13))])
+    deployment = with_progress(make_deployment(replicas=12, annotations={REVISION: "1"}))
+    done = run(deployment, [make_set(1, 10, desired=(10, 13))])
     assert progress(statuses(done)[-1]).startswith("True/ReplicaSetUpdated: ")
     assert done.of(RequeueAfter) == []
 
@@ -124,14 +124,14 @@ def test_d10_no_set_is_made_while_paused_and_one_when_resumed(run, make_deployme
 
 def test_d11_a_paused_deployment_is_resized_in_proportion(run, make_deployment, make_set, sizes):
     deployment = make_deployment("web:2", replicas=50, surge=6, paused=True)
-    done = run(deployment, [make_set(1, 8, told=(10, 13)), make_set(2, 5, told=(10, 13))])
+    done = run(deployment, [make_set(1, 8, desired=(10, 13)), make_set(2, 5, desired=(10, 13))])
     assert sizes(done)["web-1"] == 34
     assert sizes(done)["web-2"] == 22
 
 
 def test_d12_a_pause_in_the_middle_leaves_sizes_as_they_are(run, make_deployment, make_set, sizes):
     deployment = make_deployment("web:2", surge=3, unavailable=2, paused=True)
-    done = run(deployment, [make_set(1, 8, told=(10, 13)), make_set(2, 5, told=(10, 13))])
+    done = run(deployment, [make_set(1, 8, desired=(10, 13)), make_set(2, 5, desired=(10, 13))])
     assert sizes(done) == {}
 
 
@@ -148,8 +148,8 @@ def test_a_paused_deployment_forgets_old_sets_unless_it_is_to_go_back(run, make_
 
 def rolled(done):
     """The Deployment that was PUT as a whole."""
-    [found] = [found.obj for found in done.of(Update) if found.kind is DEPLOYMENT and not found.subresource]
-    return found
+    [update] = [update.obj for update in done.of(Update) if update.kind is DEPLOYMENT and not update.subresource]
+    return update
 
 
 @pytest.mark.parametrize(("asked", "revision"), [("0", 2), ("1", 1)])

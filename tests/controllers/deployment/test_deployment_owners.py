@@ -25,7 +25,7 @@ def test_d25_a_selector_of_all_pods_is_refused(run, make_deployment, make_set, s
 def test_d35_one_that_is_being_deleted_only_counts(run, make_deployment, make_set, paused):
     deployment = make_deployment("web:2", replicas=20, paused=paused)
     deployment["metadata"] |= {"deletionTimestamp": "2027-01-15T08:00:00Z", "finalizers": ["foregroundDeletion"]}
-    done = run(deployment, [make_set(1, 10, told=(10, 13)), make_set(3, 1, owner=None)])
+    done = run(deployment, [make_set(1, 10, desired=(10, 13)), make_set(3, 1, owner=None)])
     [written] = done.requests()
     assert (written.kind, written.subresource) == (DEPLOYMENT, "status")
     assert written.obj["status"]["replicas"] == 10

@@ -30,7 +30,7 @@ def found(status, type_="Progressing"):
     return next((condition for condition in status["conditions"] if condition["type"] == type_), None)
 
 
-def told(status, type_="Progressing"):
+def condition_text(status, type_="Progressing"):
     condition = found(status, type_)
     return condition and f"{condition['status']}/{condition['reason']}: {condition['message']}"
 
@@ -71,7 +71,7 @@ def test_availability_is_a_condition(make_deployment, make_set, now, available, 
     rolling = {"maxSurge": 3, "maxUnavailable": 2} if strategy == "RollingUpdate" else None
     deployment = make_deployment("web:1", strategy={"type": strategy, "rollingUpdate": rolling})
     status = calculate_status(deployment, partition_sets(deployment, [make_set(1, 10, available)]), now, profile=NEWEST)
-    assert told(status, "Available") == words
+    assert condition_text(status, "Available") == words
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_availability_is_a_condition(make_deployment, make_set, now, available, 
 def test_progress_is_a_condition(make_deployment, make_set, old, sets, seconds, words):
     deployment = make_deployment("web:2", status=old)
     made = partition_sets(deployment, [make_set(number, size, available) for number, size, available in sets])
-    assert told(rollout_status(deployment, made, seconds, profile=NEWEST)) == words
+    assert condition_text(rollout_status(deployment, made, seconds, profile=NEWEST)) == words
 
 
 @pytest.mark.parametrize(("status", "transition"), [("True", 0.0), ("Unknown", 700.0)])
@@ -216,7 +216,7 @@ def test_d24_pods_that_cannot_be_made_are_told_of_and_the_new_set_first(make_dep
     stale = {"type": "ReplicaFailure", "status": "True", "reason": "FailedDelete", "message": "long ago"}
     deployment = make_deployment("web:2", status={"conditions": [stale]})
     status = rollout_status(deployment, partition_sets(deployment, sets), now, profile=NEWEST)
-    assert told(status, "ReplicaFailure") == words
+    assert condition_text(status, "ReplicaFailure") == words
     if words:
         assert found(status, "ReplicaFailure")["lastUpdateTime"] == stamp(60)
 
@@ -242,7 +242,7 @@ def test_a_pause_stops_the_clock_unless_it_has_run_out(make_deployment, now, pau
     if words is None:
         assert noted is deployment
     else:
-        assert told(noted["status"]) == words
+        assert condition_text(noted["status"]) == words
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,12 @@ def test_a_replica_set_wakes_its_deployment_or_those_that_could_adopt_it(
     def made(facts):
         if facts is None:
             return None
-        found = make_set(1, 3, owner=facts.get("owner", "uid-web"))
+        replica_set = make_set(1, 3, owner=facts.get("owner", "uid-web"))
         if "app" in facts:
-            found["metadata"]["labels"] = {"app": facts["app"]}
+            replica_set["metadata"]["labels"] = {"app": facts["app"]}
         if "going" in facts:
-            found["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:00Z"
-        return later(found) if "later" in facts else found
+            replica_set["metadata"]["deletionTimestamp"] = "2027-01-15T08:00:00Z"
+        return later(replica_set) if "later" in facts else replica_set
 
     assert woken(REPLICA_SET, made(old), made(new), {DEPLOYMENT: [make_deployment()]}) == keys
 

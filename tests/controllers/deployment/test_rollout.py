@@ -66,8 +66,8 @@ def test_of_no_pods_none_may_be_unavailable(make_deployment):
 )
 def test_the_new_replica_set_takes_the_room_that_is_left(make_deployment, make_set, old, new, size):
     deployment = make_deployment("web:2", surge=3, unavailable=2)
-    found = [make_set(1, old), *([] if new is None else [make_set(2, new)])]
-    sets = partition_sets(deployment, found)
+    replica_sets = [make_set(1, old), *([] if new is None else [make_set(2, new)])]
+    sets = partition_sets(deployment, replica_sets)
     assert next_size(deployment, sets) == size
     if new is None:
         assert new_replica_set_size(deployment, sets) == size
@@ -94,8 +94,8 @@ def test_old_replica_sets_lose_what_is_broken_and_then_what_is_not_needed(
     make_deployment, make_set, old, new, unhealthy, surplus
 ):
     deployment = make_deployment("web:9", surge=3, unavailable=2)
-    found = [make_set(number, *size) for number, size in enumerate(old, 1)]
-    sets = partition_sets(deployment, [*found, make_set(9, *new)])
+    replica_sets = [make_set(number, *size) for number, size in enumerate(old, 1)]
+    sets = partition_sets(deployment, [*replica_sets, make_set(9, *new)])
     first = clean_up_unhealthy(deployment, sets)
     assert (None if first is None else named(first)) == unhealthy
     assert named(scale_down_available(deployment, sets)) == surplus
@@ -161,7 +161,7 @@ def test_terminating_pods_are_summed_unless_one_that_was_seen_does_not_tell(stat
 
 
 @pytest.mark.parametrize(
-    ("asked", "told", "before", "after"),
+    ("asked", "desired", "before", "after"),
     [  # replicas and surge; sizes of web-1, web-2 …, the last one new
         pytest.param((10, 0), (5, 5), [3, 2], [6, 4], id="D13"),
         pytest.param((20, 2), (10, 12), [6, 6], [11, 11], id="D14"),
@@ -173,19 +173,19 @@ def test_terminating_pods_are_summed_unless_one_that_was_seen_does_not_tell(stat
         pytest.param((10, 3), (12, 15), [8, 5], [8, 5], id="nothing-to-add"),
     ],
 )
-def test_each_set_keeps_its_part_of_a_new_size(make_deployment, make_set, asked, told, before, after):
+def test_each_set_keeps_its_part_of_a_new_size(make_deployment, make_set, asked, desired, before, after):
     replicas, surge = asked
     last = len(before)
     deployment = make_deployment(f"web:{last}", replicas=replicas, surge=surge, unavailable=1, status={"replicas": 13})
-    found = [make_set(number, size, told=told) for number, size in enumerate(before, 1)]
-    sizes = named(scaled_sizes(deployment, partition_sets(deployment, found)))
+    replica_sets = [make_set(number, size, desired=desired) for number, size in enumerate(before, 1)]
+    sizes = named(scaled_sizes(deployment, partition_sets(deployment, replica_sets)))
     assert sizes == {f"web-{number}": size for number, size in enumerate(after, 1)}
 
 
 def test_a_tie_goes_to_the_newer_set_when_growing_and_to_the_older_when_shrinking(make_deployment, make_set):
     for replicas, order in ((9, ["web-2", "web-1"]), (5, ["web-1", "web-2"])):
         deployment = make_deployment("web:2", replicas=replicas, surge=1)
-        sets = partition_sets(deployment, [make_set(1, 4, told=(7, 8)), make_set(2, 4, told=(7, 8))])
+        sets = partition_sets(deployment, [make_set(1, 4, desired=(7, 8)), make_set(2, 4, desired=(7, 8))])
         assert list(named(scaled_sizes(deployment, sets))) == order
 
 
@@ -206,13 +206,13 @@ def test_d17_a_deployment_of_no_pods_grows_in_its_newest_set_alone(make_deployme
 
 def test_d19_what_is_old_goes_where_the_new_set_has_all(make_deployment, make_set):
     deployment = make_deployment("web:2")
-    sets = partition_sets(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, told=(10, 13))])
+    sets = partition_sets(deployment, [make_set(1, 3, desired=(8, 11)), make_set(2, 10, desired=(10, 13))])
     assert scaled_sizes(deployment, sets) == [Resize(sets.old[0], 0)]
 
 
 def test_d20_old_pods_stay_where_the_new_ones_are_broken(make_deployment, make_set):
     deployment = make_deployment("web:2")
-    sets = partition_sets(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, 4, told=(10, 13))])
+    sets = partition_sets(deployment, [make_set(1, 3, desired=(8, 11)), make_set(2, 10, 4, desired=(10, 13))])
     assert named(scaled_sizes(deployment, sets)) == {"web-2": 10, "web-1": 3}
 
 
@@ -229,8 +229,8 @@ def test_without_sets_there_is_nothing_to_resize(make_deployment):
 
 def test_a_set_of_the_right_size_is_told_of_it_lest_it_be_resized_for_ever(make_deployment, make_set):
     deployment = make_deployment(replicas=10)
-    sets = partition_sets(deployment, [make_set(1, 10, told=(5, 7))])
+    sets = partition_sets(deployment, [make_set(1, 10, desired=(5, 7))])
     assert sets.new is not None
     assert scaled_sizes(deployment, sets) == [Resize(sets.new, 10)]
-    sets = partition_sets(deployment, [make_set(1, 10, told=(10, 13))])
+    sets = partition_sets(deployment, [make_set(1, 10, desired=(10, 13))])
     assert scaled_sizes(deployment, sets) == []

@@ -75,16 +75,16 @@ def test_the_next_revision_is_one_more_than_the_highest(make_set, revisions, fol
     ],
 )
 def test_a_revision_grows_and_what_it_was_is_kept(make_deployment, own, revision, changed):
-    found = annotations_for_new(make_deployment(), {"metadata": {"annotations": own}}, revision)
-    assert found == changed
+    annotations = annotations_for_new(make_deployment(), {"metadata": {"annotations": own}}, revision)
+    assert annotations == changed
 
 
 def test_annotations_are_copied_but_those_that_are_the_deployment_s_own(make_deployment):
     private = dict.fromkeys((REVISION, HISTORY, DESIRED, ROLLBACK_TO, LAST_APPLIED), "9")
     deployment = make_deployment(annotations=private | {"team": "red", "why": "new"})
     new = {"metadata": {"annotations": {REVISION: "2", "why": "old", "mine": "stays"}}}
-    found = annotations_for_new(deployment, new, 2)
-    assert found == {REVISION: "2", "why": "new", "mine": "stays", "team": "red"}
+    annotations = annotations_for_new(deployment, new, 2)
+    assert annotations == {REVISION: "2", "why": "new", "mine": "stays", "team": "red"}
 
 
 def test_nothing_is_copied_to_a_set_whose_revision_is_no_number(make_deployment):
@@ -96,9 +96,9 @@ def test_a_long_history_drops_its_oldest_entries(make_deployment):
     long = ",".join(map(str, range(1000, 1400)))
     assert len(long) == 1999
     new = {"metadata": {"annotations": {REVISION: "1400", HISTORY: long}}}
-    found = annotations_for_new(make_deployment(), new, 1401)[HISTORY].split(",")
-    assert found[-1] == "1400"
-    assert found[0] == "1001"
+    revisions = annotations_for_new(make_deployment(), new, 1401)[HISTORY].split(",")
+    assert revisions[-1] == "1400"
+    assert revisions[0] == "1001"
 
 
 def test_the_newest_entry_is_kept_alone_where_there_is_room_for_no_other(make_deployment):
@@ -132,7 +132,7 @@ def test_an_annotation_asks_for_a_revision_unless_it_is_no_number(make_deploymen
 
 def test_going_back_brings_the_template_and_the_annotations_of_then(make_deployment, make_set):
     now = {ROLLBACK_TO: "1", REVISION: "2", LAST_APPLIED: "{}", "why": "new"}
-    then = make_set(1, 0, told=(10, 13))
+    then = make_set(1, 0, desired=(10, 13))
     then["metadata"]["annotations"]["why"] = "old"
     back = with_template_of(make_deployment("web:2", annotations=now), then)
     assert back["metadata"]["annotations"] == {REVISION: "2", LAST_APPLIED: "{}", "why": "old"}
@@ -140,8 +140,8 @@ def test_going_back_brings_the_template_and_the_annotations_of_then(make_deploym
 
 
 def test_what_was_asked_for_is_taken_away(make_deployment):
-    found = without_rollback(make_deployment(annotations={ROLLBACK_TO: "1", "team": "red"}))
-    assert found["metadata"]["annotations"] == {"team": "red"}
+    deployment = without_rollback(make_deployment(annotations={ROLLBACK_TO: "1", "team": "red"}))
+    assert deployment["metadata"]["annotations"] == {"team": "red"}
 
 
 # -- forgetting --------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def test_a_long_name_is_cut_to_leave_room_for_the_hash():
 
 
 @pytest.mark.parametrize(
-    ("told", "active", "resizing"),
+    ("desired", "active", "resizing"),
     [
         ((10, 13), 3, False),
         ((5, 7), 3, True),
@@ -230,9 +230,9 @@ def test_a_long_name_is_cut_to_leave_room_for_the_hash():
         (("odd", 7), 3, False),
     ],
 )
-def test_a_new_size_is_noticed_by_what_active_sets_were_told(make_deployment, make_set, told, active, resizing):
+def test_a_new_size_is_noticed_by_what_active_sets_were_told(make_deployment, make_set, desired, active, resizing):
     deployment = make_deployment("web:2")
-    assert is_resized(deployment, partition_sets(deployment, [make_set(1, active, told=told)])) is resizing
+    assert is_resized(deployment, partition_sets(deployment, [make_set(1, active, desired=desired)])) is resizing
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,8 @@ def test_ports_with_the_same_pods_share_a_subset(subsets, make):
         {"port": 82, "targetPort": 9001},
     ]
     has_web = [{"name": "c", "ports": [{"name": "web", "containerPort": 8080}]}]
-    found = subsets([make.pod(1, containers=has_web), make.pod(2)], make.service(ports=ports))
-    assert found == [
+    made = subsets([make.pod(1, containers=has_web), make.pod(2)], make.service(ports=ports))
+    assert made == [
         {
             "addresses": [an_address(1), an_address(2)],
             "ports": [
@@ -96,8 +96,8 @@ def test_ports_with_the_same_pods_share_a_subset(subsets, make):
     ],
 )
 def test_all_addresses_may_be_published(subsets, make, given, expected):
-    found = subsets([make.pod(1, **given)], make.service(publishNotReadyAddresses=True))
-    assert {name for subset in found for name in subset} - {"ports"} == expected
+    made = subsets([make.pod(1, **given)], make.service(publishNotReadyAddresses=True))
+    assert {name for subset in made for name in subset} - {"ports"} == expected
 
 
 def test_a_headless_service_names_its_pods_and_needs_no_ports(do, make):
@@ -117,14 +117,14 @@ def test_a_headless_service_names_its_pods_and_needs_no_ports(do, make):
     ],
 )
 def test_addresses_are_of_the_first_family(subsets, make, spec, expected):
-    (found,) = subsets([make.pod(1, ips=["10.1.0.1", "fd00::1"])], make.service(**spec))
-    assert [address["ip"] for address in found["addresses"]] == expected
+    (entry,) = subsets([make.pod(1, ips=["10.1.0.1", "fd00::1"])], make.service(**spec))
+    assert [address["ip"] for address in entry["addresses"]] == expected
 
 
 def test_nothing_is_written_where_all_is_told(do, make):
-    told = [{"addresses": [an_address(1)], "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}]}]
-    assert do([make.pod(1)], endpoints(told)).actions == []
-    assert do([make.pod(1)], endpoints(told, labels=MANAGED | HEADLESS)).actions == []
+    stored = [{"addresses": [an_address(1)], "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}]}]
+    assert do([make.pod(1)], endpoints(stored)).actions == []
+    assert do([make.pod(1)], endpoints(stored, labels=MANAGED | HEADLESS)).actions == []
     assert do([], endpoints()).actions == []
 
 
@@ -207,8 +207,8 @@ def test_endpoints_go_with_their_service(reconcile):
 
 def test_a_manager_that_starts_looks_for_what_was_left(reconcile, make):
     leads = endpoints(name="leads", annotations={"control-plane.alpha.kubernetes.io/leader": "{}"})
-    found = {SERVICE: [make.service()], ENDPOINTS: [endpoints(), endpoints(name="old"), leads]}
-    assert reconcile(SPEC, "", found).actions == [Enqueue(["shop/old"])]
+    objects = {SERVICE: [make.service()], ENDPOINTS: [endpoints(), endpoints(name="old"), leads]}
+    assert reconcile(SPEC, "", objects).actions == [Enqueue(["shop/old"])]
     assert SPEC.periodic == ("",)
 
 

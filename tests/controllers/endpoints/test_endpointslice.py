@@ -36,11 +36,11 @@ def an_endpoint(number, **more):
 
 
 def a_slice(name, numbers=(), *, ports=(PORT,), labels=None, family="IPv4", owners=(OWNER,), **meta):
-    found = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "resourceVersion": "7"}
-    found |= {"labels": {SERVICE_NAME: "web", MANAGED_BY: CONTROLLER} | (labels or {})}
-    found |= {"ownerReferences": list(owners)} | meta
+    metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "resourceVersion": "7"}
+    metadata |= {"labels": {SERVICE_NAME: "web", MANAGED_BY: CONTROLLER} | (labels or {})}
+    metadata |= {"ownerReferences": list(owners)} | meta
     endpoints = [an_endpoint(number) for number in numbers]
-    return {"metadata": found, "addressType": family, "ports": list(ports), "endpoints": endpoints}
+    return {"metadata": metadata, "addressType": family, "ports": list(ports), "endpoints": endpoints}
 
 
 @pytest.fixture
@@ -179,12 +179,12 @@ def test_new_endpoints_go_where_something_changes_anyhow_fullest_first(do, make)
     slices = [a_slice("a", range(10)), a_slice("b", range(10, 108)), a_slice("c", range(110, 190))]
     pods = [make.pod(number) for number in (*range(1, 107), *range(110, 190), 300, 301, 302)]
     done = do(pods, slices)
-    found = {update.obj["metadata"]["name"]: numbers_in(update.obj) for update in done.of(Update)}
-    assert found["b"][-3:] == ["300", "301", "302"]
-    assert len(found["b"]) == 100
-    assert found["a"] == [str(number) for number in range(1, 10)]
+    ports = {update.obj["metadata"]["name"]: numbers_in(update.obj) for update in done.of(Update)}
+    assert ports["b"][-3:] == ["300", "301", "302"]
+    assert len(ports["b"]) == 100
+    assert ports["a"] == [str(number) for number in range(1, 10)]
     assert done.of(Create) == done.of(Delete) == []
-    assert "c" not in found
+    assert "c" not in ports
 
 
 def test_new_endpoints_fill_the_slice_that_they_fill_best(do, make):
@@ -325,10 +325,10 @@ def test_pods_and_slices_wake_their_service(make_world, make):
     world = make_world(SPEC, {SERVICE: [make.service()]})
     assert list(pod_changed(world, Change(None, make.pod(1)))) == ["shop/web"]
     changed = slice_changed(SLICES_BY_SERVICE)
-    mine, theirs = a_slice("a"), a_slice("a", labels={MANAGED_BY: "somebody"})
-    assert list(changed(world, Change(mine, None))) == [Delayed("shop/web", 1.0)]
-    assert list(changed(world, Change(mine, theirs))) == [Delayed("shop/web", 1.0)]
+    own, theirs = a_slice("a"), a_slice("a", labels={MANAGED_BY: "somebody"})
+    assert list(changed(world, Change(own, None))) == [Delayed("shop/web", 1.0)]
+    assert list(changed(world, Change(own, theirs))) == [Delayed("shop/web", 1.0)]
     assert list(changed(world, Change(theirs, theirs))) == []
     assert list(changed(world, Change(None, theirs))) == []
     moved = a_slice("a", labels={SERVICE_NAME: "db"})
-    assert set(changed(world, Change(mine, moved))) == {Delayed("shop/web", 1.0), Delayed("shop/db", 1.0)}
+    assert set(changed(world, Change(own, moved))) == {Delayed("shop/web", 1.0), Delayed("shop/db", 1.0)}

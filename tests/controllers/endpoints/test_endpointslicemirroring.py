@@ -29,10 +29,10 @@ def endpoints(*subsets, labels=None, annotations=None, **more):
 
 
 def subset(*ready, unready=(), ports=(PORT,)):
-    def told(ips):
+    def addresses_json(ips):
         return [{"ip": ip} for ip in ips]
 
-    return {"addresses": told(ready), "notReadyAddresses": told(unready), "ports": list(ports)}
+    return {"addresses": addresses_json(ready), "notReadyAddresses": addresses_json(unready), "ports": list(ports)}
 
 
 def endpoint(ip, *, ready=True):
@@ -40,16 +40,16 @@ def endpoint(ip, *, ready=True):
 
 
 def a_slice(name, *ips, ports=(PORT,), labels=None, annotations=None, owner=OWNER, **meta):
-    found = {
+    metadata = {
         "name": name,
         "namespace": "shop",
         "uid": f"uid-{name}",
         "resourceVersion": "7",
         "ownerReferences": [owner],
     }
-    found |= {"labels": LABELS | (labels or {})} | ({"annotations": annotations} if annotations else {}) | meta
-    told = [endpoint(ip) for ip in ips]
-    return {"metadata": found, "addressType": "IPv4", "ports": list(ports), "endpoints": told}
+    metadata |= {"labels": LABELS | (labels or {})} | ({"annotations": annotations} if annotations else {}) | meta
+    endpoints = [endpoint(ip) for ip in ips]
+    return {"metadata": metadata, "addressType": "IPv4", "ports": list(ports), "endpoints": endpoints}
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def do(reconcile, make):
     return run
 
 
-def told(done):
+def mirrored(done):
     """What the new slices tell: family, ports, and addresses with their readiness."""
     return [
         (
@@ -119,7 +119,7 @@ def test_a_slice_tells_what_somebody_wrote(do):
     ],
 )
 def test_subsets_become_slices_by_family_and_ports(do, subsets, expected):
-    assert told(do(endpoints(*subsets))) == expected
+    assert mirrored(do(endpoints(*subsets))) == expected
 
 
 def test_of_a_subset_a_thousand_addresses_are_mirrored(do):

@@ -149,7 +149,7 @@ def test_ports_are_found_by_number_and_by_the_names_that_containers_and_sidecars
             {"name": "side", "restartPolicy": "Always", "ports": [{"name": "proxy", "containerPort": 15001}]},
         ],
     )
-    wanted = [
+    expected = [
         {"name": "a", "port": 80, "targetPort": "web"},
         {"name": "b", "port": 53, "targetPort": "dns", "protocol": "UDP"},
         {"name": "c", "port": 53, "targetPort": "dns", "protocol": "TCP"},
@@ -158,7 +158,7 @@ def test_ports_are_found_by_number_and_by_the_names_that_containers_and_sidecars
         {"name": "f", "port": 3, "targetPort": 33},
         {"port": 4},
     ]
-    assert ports_of(pod, make.service(ports=wanted)) == (
+    assert ports_of(pod, make.service(ports=expected)) == (
         Port("a", 8080, "TCP", ""),
         Port("b", 53, "UDP", ""),
         Port("e", 15001, "TCP", "http"),

@@ -96,8 +96,8 @@ def _refusing():
 def do(reconcile):
     """do(set, pods, answers): what is done about a ReplicaSet."""
 
-    def run(owner, found=(), answers=lambda _: None, **more):
+    def run(owner, pods=(), answers=lambda _: None, **more):
         owners = owner if isinstance(owner, list) else [owner]
-        return reconcile(SPEC, KEY, {REPLICA_SET: owners, POD: found}, answers, **more)
+        return reconcile(SPEC, KEY, {REPLICA_SET: owners, POD: pods}, answers, **more)
 
     return run

@@ -23,7 +23,7 @@ KINDS = {"Pod": POD, "ReplicaSet": REPLICA_SET}
 LABELS = {"app": "web"}
 
 
-class Place:
+class Stage:
     """A store that does what it is asked, and whose news reach the caches at once, or only when they are let through.
 
     Attributes:
@@ -61,9 +61,9 @@ class Place:
             case Update(kind=kind, obj=obj):
                 return self.tell(kind, obj)
             case Delete(kind=kind, key=key):
-                found = self.caches[kind].get(key)
-                assert found is not None
-                return self.tell(kind, found | {"metadata": found["metadata"] | {"deletionTimestamp": now}})
+                current = self.caches[kind].get(key)
+                assert current is not None
+                return self.tell(kind, current | {"metadata": current["metadata"] | {"deletionTimestamp": now}})
 
     async def perform_all(self, requests):
         return [await self._outcome(request) for request in requests]
@@ -102,71 +102,71 @@ def a_set(replicas):
 
 
 @pytest.fixture
-async def place(loop_clock):
-    place = Place(loop_clock)
-    work = asyncio.ensure_future(place.controller.run())
-    yield place
+async def stage(loop_clock):
+    stage = Stage(loop_clock)
+    work = asyncio.ensure_future(stage.controller.run())
+    yield stage
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
 
 
-async def test_a_set_gets_its_pods_and_then_nothing_is_written_any_more(place):
-    place.tell(REPLICA_SET, a_set(8))
+async def test_a_set_gets_its_pods_and_then_nothing_is_written_any_more(stage):
+    stage.tell(REPLICA_SET, a_set(8))
     await asyncio.sleep(1)
-    asked = len(place.asked)
-    assert len(place.made()) == 8
-    assert place.caches[REPLICA_SET].get(KEY)["status"]["replicas"] == 8
-    place.caches[REPLICA_SET].resync()
+    asked = len(stage.asked)
+    assert len(stage.made()) == 8
+    assert stage.caches[REPLICA_SET].get(KEY)["status"]["replicas"] == 8
+    stage.caches[REPLICA_SET].resync()
     await asyncio.sleep(1000)
-    assert len(place.asked) == asked
+    assert len(stage.asked) == asked
 
 
-async def test_r2_the_second_five_hundred_are_made_when_the_first_were_seen(place):
-    place.tell(REPLICA_SET, a_set(1000))
-    place.late = True
+async def test_r2_the_second_five_hundred_are_made_when_the_first_were_seen(stage):
+    stage.tell(REPLICA_SET, a_set(1000))
+    stage.late = True
     await asyncio.sleep(10)
-    assert len(place.made()) == 500
-    place.late = False
-    place.catch_up()
+    assert len(stage.made()) == 500
+    stage.late = False
+    stage.catch_up()
     await asyncio.sleep(1)
-    assert len(place.made()) == 1000
+    assert len(stage.made()) == 1000
 
 
-async def test_r3_while_its_pods_were_not_seen_a_set_makes_no_more_for_five_minutes(place):
-    place.tell(REPLICA_SET, a_set(3))
-    place.late = True
+async def test_r3_while_its_pods_were_not_seen_a_set_makes_no_more_for_five_minutes(stage):
+    stage.tell(REPLICA_SET, a_set(3))
+    stage.late = True
     for _ in range(29):
         await asyncio.sleep(10)
-        place.controller.queue.add(KEY)
-    assert len(place.made()) == 3
+        stage.controller.queue.add(KEY)
+    assert len(stage.made()) == 3
     await asyncio.sleep(11)
-    assert len(place.made()) == 6
-    assert place.made()[3] == pytest.approx(300, abs=1)
+    assert len(stage.made()) == 6
+    assert stage.made()[3] == pytest.approx(300, abs=1)
 
 
-async def test_r4_a_set_that_was_remade_under_its_name_has_pods_of_its_own_at_once(place):
-    place.tell(REPLICA_SET, a_set(2))
+async def test_r4_a_set_that_was_remade_under_its_name_has_pods_of_its_own_at_once(stage):
+    stage.tell(REPLICA_SET, a_set(2))
     await asyncio.sleep(1)
-    place.tell(REPLICA_SET, a_set(1))
-    place.late = True
+    stage.tell(REPLICA_SET, a_set(1))
+    stage.late = True
     await asyncio.sleep(1)
-    deleted = [kind for request, kind, _ in place.asked if request is Delete]
+    deleted = [kind for request, kind, _ in stage.asked if request is Delete]
     assert deleted == [POD]
-    old = place.caches[REPLICA_SET].get(KEY)
-    place.caches[REPLICA_SET].remove(old)
-    place.caches[REPLICA_SET].put(old | {"metadata": old["metadata"] | {"uid": "new"}, "spec": a_set(3)["spec"]})
+    old = stage.caches[REPLICA_SET].get(KEY)
+    stage.caches[REPLICA_SET].remove(old)
+    stage.caches[REPLICA_SET].put(old | {"metadata": old["metadata"] | {"uid": "new"}, "spec": a_set(3)["spec"]})
     await asyncio.sleep(1)
-    owners = [obj["metadata"]["ownerReferences"][0]["uid"] for obj in place.news if obj["kind"] == "Pod"]
+    owners = [obj["metadata"]["ownerReferences"][0]["uid"] for obj in stage.news if obj["kind"] == "Pod"]
     assert owners == ["set", "new", "new", "new"]
 
 
-async def test_a_creation_that_fails_is_tried_again_with_growing_patience(place):
-    place.refusal = unavailable("away")
-    place.tell(REPLICA_SET, a_set(8))
+async def test_a_creation_that_fails_is_tried_again_with_growing_patience(stage):
+    stage.refusal = unavailable("away")
+    stage.tell(REPLICA_SET, a_set(8))
     await asyncio.sleep(3)
-    tried = place.made()
+    tried = stage.made()
     assert 3 < len(tried) < 12
     assert tried[-1] - tried[-2] > tried[2] - tried[1]
-    place.refusal = None
+    stage.refusal = None
     await asyncio.sleep(5)
-    assert len(place.caches[POD]) == 8
+    assert len(stage.caches[POD]) == 8

@@ -119,13 +119,13 @@ def test_r5_scaling_down_takes_pods_on_no_node_then_pending_then_unready_ones(do
 def test_r6_of_equal_pods_the_one_on_the_most_crowded_node_goes(do, a_set, pods, deleted):
     sibling = a_set(2, name="other", uid="sibling", owner="deployment")
     others = pods("x", "y", owner="sibling", node="full")
-    found = [*pods("a", node="empty"), *pods("b", node="full"), *others]
-    assert deleted(do([a_set(1, owner="deployment"), sibling], found)) == ["b"]
+    all_pods = [*pods("a", node="empty"), *pods("b", node="full"), *others]
+    assert deleted(do([a_set(1, owner="deployment"), sibling], all_pods)) == ["b"]
 
 
 def test_without_a_common_controller_no_node_is_crowded(do, a_set, pods, deleted):
-    found = [*pods("a", node="empty"), *pods("b", "c", node="full", ready=60000)]
-    assert deleted(do(a_set(2), found)) == ["a"]
+    all_pods = [*pods("a", node="empty"), *pods("b", "c", node="full", ready=60000)]
+    assert deleted(do(a_set(2), all_pods)) == ["a"]
 
 
 def test_r7_the_cheapest_ready_pod_goes_first_but_any_unready_one_before(do, a_set, a_pod, deleted):

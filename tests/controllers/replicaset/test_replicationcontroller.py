@@ -19,11 +19,11 @@ def a_controller(a_set):
 def test_a_replication_controller_does_the_same_with_its_plain_selector(
     reconcile, a_controller, a_pod, pods, status_of
 ):
-    found = [*pods("a", kind="ReplicationController"), a_pod("b", labels={}, kind="ReplicationController")]
+    all_pods = [*pods("a", kind="ReplicationController"), a_pod("b", labels={}, kind="ReplicationController")]
     done = reconcile(
         replicationcontroller.SPEC,
         KEY,
-        {REPLICATION_CONTROLLER: [a_controller(replicas=2)], POD: found},
+        {REPLICATION_CONTROLLER: [a_controller(replicas=2)], POD: all_pods},
         lambda r: {} if isinstance(r, Patch) else None,
     )
     assert [patch.key for patch in done.of(Patch)] == ["default/b"]

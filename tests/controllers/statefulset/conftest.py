@@ -78,11 +78,11 @@ class Cluster(LaggingCluster):
         return self.store(kind, obj)
 
     def edit(self, name="web", **spec):
-        found = self.objects[STATEFUL_SET][f"ns/{name}"]
-        new = found["spec"] | spec
-        if new != found["spec"]:
-            meta = found["metadata"] | {"generation": found["metadata"]["generation"] + 1}
-            self.store(STATEFUL_SET, found | {"metadata": meta, "spec": new})
+        stateful_set = self.objects[STATEFUL_SET][f"ns/{name}"]
+        new = stateful_set["spec"] | spec
+        if new != stateful_set["spec"]:
+            meta = stateful_set["metadata"] | {"generation": stateful_set["metadata"]["generation"] + 1}
+            self.store(STATEFUL_SET, stateful_set | {"metadata": meta, "spec": new})
 
     def pod(self, name):
         return self.objects[POD][f"ns/{name}"]
@@ -125,8 +125,8 @@ class Cluster(LaggingCluster):
             self.drop(POD, f"ns/{name}")
 
     def relabel(self, name, labels, kind=POD):
-        found = self.objects[kind][f"ns/{name}"]
-        self.store(kind, found | {"metadata": found["metadata"] | {"labels": labels}})
+        obj = self.objects[kind][f"ns/{name}"]
+        self.store(kind, obj | {"metadata": obj["metadata"] | {"labels": labels}})
 
     def nodes_do_their_work(self, *, broken=frozenset()):
         """Pods that were asked to go are gone, and others run and are ready, but for those of broken images."""
@@ -206,8 +206,8 @@ def settled_cluster(make_cluster, stateful_set):
     """settled_cluster(**spec): a cluster in which a StatefulSet "web" of that spec has come to rest."""
 
     def make(*, profile=NEWEST, broken=frozenset(), **spec):
-        found = make_cluster(stateful_set(**spec), profile=profile)
-        found.settle(broken=broken)
-        return found
+        cluster = make_cluster(stateful_set(**spec), profile=profile)
+        cluster.settle(broken=broken)
+        return cluster
 
     return make

@@ -52,8 +52,8 @@ class Watcher:
         """The set and its pods by ordinal as the caches have them."""
         world = self.cluster.world
         parent = world[STATEFUL_SET].get(KEY)
-        found = {ordinal_of("web", pod["metadata"]["name"]): pod for pod in world[POD]}
-        return parent["spec"], {ordinal: pod for ordinal, pod in found.items() if ordinal is not None}
+        pods = {ordinal_of("web", pod["metadata"]["name"]): pod for pod in world[POD]}
+        return parent["spec"], {ordinal: pod for ordinal, pod in pods.items() if ordinal is not None}
 
     def healthy(self, spec, pod):
         health = Health(self.cluster.now, spec.get("minReadySeconds") or 0)
@@ -82,9 +82,9 @@ class Watcher:
             return
         if ordinal not in wanted(spec):
             if spec["podManagementPolicy"] == "OrderedReady":
-                condemned = {other: found for other, found in pods.items() if other not in wanted(spec)}
+                condemned = {other: state for other, state in pods.items() if other not in wanted(spec)}
                 assert ordinal == max(condemned)
-                unhealthy = {other for other, found in condemned.items() if not self.healthy(spec, found)}
+                unhealthy = {other for other, state in condemned.items() if not self.healthy(spec, state)}
                 assert ordinal not in unhealthy or unhealthy == {ordinal}
                 assert all(self.healthy(spec, pods.get(other)) for other in wanted(spec))
             return

@@ -56,8 +56,8 @@ def claim_reference(name, uid=None):
 
 def a_class(name="slow", *, mode="Immediate", provisioner="mockube.io/simulated", created=TIME, default=None, **more):
     marks = {"storageclass.kubernetes.io/is-default-class": default} if default else None
-    found = {"provisioner": provisioner, "volumeBindingMode": mode, "reclaimPolicy": "Delete"} | more
-    return {"metadata": meta_of(name, annotations=marks, created=created)} | found
+    obj = {"provisioner": provisioner, "volumeBindingMode": mode, "reclaimPolicy": "Delete"} | more
+    return {"metadata": meta_of(name, annotations=marks, created=created)} | obj
 
 
 def a_pod(name="web", *claims, node="", phase="Pending", deleting=False, ephemeral=()):

@@ -33,9 +33,9 @@ def own(make):
     """own(name): a claim of the pod's own."""
 
     def claim(name, owner=OWNER):
-        found = make.claim(name)
-        found["metadata"]["ownerReferences"] = [owner]
-        return found
+        claim = make.claim(name)
+        claim["metadata"]["ownerReferences"] = [owner]
+        return claim
 
     return claim
 

@@ -124,8 +124,8 @@ def test_a_volume_that_the_controller_gave_to_two_claims_is_an_error(do, make):
 )
 def test_a_claim_that_lost_its_volume_says_so_once(do, make, claim, volumes, event):
     volumes = [make.volume(**given) for given in volumes]
-    told = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
-    done = do(make.claim(annotations=BOUND, phase="Bound", **told, **claim), volumes=volumes)
+    status = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
+    done = do(make.claim(annotations=BOUND, phase="Bound", **status, **claim), volumes=volumes)
     assert [request.obj["status"] for request in done.of(Update)] == [{"phase": "Lost"}]
     assert done.events == [event]
     assert do(make.claim(annotations=BOUND, phase="Lost", **claim), volumes=volumes).actions == []
@@ -254,8 +254,8 @@ def test_for_a_claim_that_goes_no_volume_is_made(do, make):
 
 def test_a_volume_that_was_made_before_is_taken(do, make):
     taken = already_exists("", "persistentvolumes", "pvc-uid-data")
-    found = make.volume("pvc-uid-data", claim="data", phase="Pending")
-    answer = {Create: taken, Get: found}
+    volume = make.volume("pvc-uid-data", claim="data", phase="Pending")
+    answer = {Create: taken, Get: volume}
     done = do(make.claim(), answers=lambda request: answer.get(type(request)))
     assert written(done)[1:] == ["Create persistentvolumes", "Get persistentvolumes", *BINDING[1:]]
 

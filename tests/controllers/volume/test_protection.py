@@ -64,8 +64,8 @@ def do(reconcile):
                 case ListAll():
                     return [{"metadata": pod["metadata"]} for pod in (listed if listed is not None else pods)]
                 case Get(key=key):
-                    found = [pod for pod in live if f"shop/{pod['metadata']['name']}" == key]
-                    return found[0] if found else not_found("", "pods", key)
+                    live_pods = [pod for pod in live if f"shop/{pod['metadata']['name']}" == key]
+                    return live_pods[0] if live_pods else not_found("", "pods", key)
                 case _:
                     return refusal
 
@@ -104,8 +104,8 @@ def test_pods_that_no_cache_shows_yet_are_asked_for(do, make, claims, expected):
 @pytest.mark.parametrize(("live", "expected"), [("n1", {}), ("", {"data": ["mine"]}), (None, {"data": ["mine"]})])
 def test_a_pod_may_have_got_its_node_meanwhile(do, make, live, expected):
     pods = [make.pod("web", "data")]
-    found = [] if live is None else [make.pod("web", "data", node=live)]
-    assert finalizers(do([make.claim(**GONE)], pods, live=found)) == expected
+    live_pods = [] if live is None else [make.pod("web", "data", node=live)]
+    assert finalizers(do([make.claim(**GONE)], pods, live=live_pods)) == expected
 
 
 @pytest.mark.parametrize(

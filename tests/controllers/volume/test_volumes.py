@@ -64,10 +64,10 @@ TWO_MODES = ("ReadWriteOnce", "ReadWriteMany")
     ],
 )
 def test_the_best_match_of_a_claim(make, claim, volumes, expected):
-    found = best_match(
+    match = best_match(
         make.claim(**claim), [make.volume(name, **given) for name, given in volumes.items()], waits=False
     )
-    assert (found and found["metadata"]["name"]) == expected
+    assert (match and match["metadata"]["name"]) == expected
 
 
 def test_a_claim_that_waits_for_a_pod_gets_only_what_is_meant_for_it(make):
@@ -205,8 +205,8 @@ def test_the_time_of_a_volume_moves_with_its_phase(make):
     ],
 )
 def test_of_several_default_classes_the_newest_is_it(make, classes, expected):
-    found = default_of(make.storage_class(name, **given) for name, given in classes.items())
-    assert (found and found["metadata"]["name"]) == expected
+    default = default_of(make.storage_class(name, **given) for name, given in classes.items())
+    assert (default and default["metadata"]["name"]) == expected
 
 
 def test_a_new_cluster_has_a_default_class_and_one_that_waits():
@@ -263,8 +263,8 @@ def test_a_claim_says_in_both_annotations_who_is_to_make_its_volume(make):
     ],
 )
 def test_who_makes_the_volumes_of_a_class(make, provisioner, name, why):
-    found = provisioner_of(make.storage_class(provisioner=provisioner))
-    assert (found, unprovisionable_reason(found)) == (name, why)
+    actual = provisioner_of(make.storage_class(provisioner=provisioner))
+    assert (actual, unprovisionable_reason(actual)) == (name, why)
 
 
 @pytest.mark.parametrize(

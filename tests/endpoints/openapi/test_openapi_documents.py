@@ -187,13 +187,13 @@ def test_operations_are_identified_as_upstream_does(v2, path, method, identifier
 
 
 def test_no_two_operations_share_an_identifier(v2):
-    found = [
+    identifiers = [
         operation["operationId"]
         for path in v2["paths"].values()
         for key, operation in path.items()
         if key != "parameters"
     ]
-    assert len(found) == len(set(found))
+    assert len(identifiers) == len(set(identifiers))
 
 
 def test_the_index_leads_to_every_document_by_its_hash(served):
@@ -278,7 +278,7 @@ def test_a_custom_row_without_a_definition_is_not_told_of(definitions):
 
 def fields(message):
     """(number, bytes or int) of each field of a protobuf message."""
-    found, at = [], 0
+    field, at = [], 0
 
     def varint():
         nonlocal at
@@ -295,13 +295,13 @@ def fields(message):
         value = varint()
         if wire == 2:
             value, at = message[at : at + value], at + value
-        found.append((number, value))
-    return found
+        field.append((number, value))
+    return field
 
 
 def dig(message, *numbers):
     for number in numbers:
-        message = next(value for found, value in fields(message) if found == number)
+        message = next(value for node, value in fields(message) if node == number)
     return message
 
 
@@ -465,8 +465,8 @@ def test_an_identifier_has_capitals_where_words_begin(definitions):
     row = replace(widget(), group="x-1.2b.example.com", storage_group="x", kind="Widget", list_kind="Widgetry")
     served = OpenAPI(ResourceTable([*builtin_rows(definitions), row]), definitions, minor=34)
     document = v3_of(served, "apis/x-1.2b.example.com/v1")
-    found = document["paths"]["/apis/x-1.2b.example.com/v1/widgets"]["get"]
-    assert found["operationId"] == "listX12bExampleComV1WidgetForAllNamespaces"
+    operation = document["paths"]["/apis/x-1.2b.example.com/v1/widgets"]["get"]
+    assert operation["operationId"] == "listX12bExampleComV1WidgetForAllNamespaces"
     assert "com.example.v1.Widgetry" in document["components"]["schemas"]
 
 

@@ -27,7 +27,7 @@ def made(kind: str, group: str = "apps", **spec: Any) -> Obj:
     return obj
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -108,7 +108,7 @@ IN_WITHOUT = {"matchExpressions": [{"key": "a", "operator": "In"}]}
     ],
 )
 def test_a_deployment_is_refused_for_each_reason(spec: Obj, wrong: list[str]) -> None:
-    assert told(VALIDATORS["apps", "Deployment"].create(made("Deployment", **spec))) == wrong
+    assert messages(VALIDATORS["apps", "Deployment"].create(made("Deployment", **spec))) == wrong
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_deployment_is_refused_for_each_reason(spec: Obj, wrong: list[str]) ->
     ],
 )
 def test_each_kind_of_controller_has_its_rules(kind: str, group: str, spec: Obj, wrong: list[str]) -> None:
-    errors = told(VALIDATORS[group, kind].create(made(kind, group, **spec)))
+    errors = messages(VALIDATORS[group, kind].create(made(kind, group, **spec)))
     assert len(errors) == len(wrong)
     assert all(error.startswith(start) for error, start in zip(errors, wrong, strict=True))
 
@@ -162,14 +162,14 @@ def test_each_kind_of_controller_has_its_rules(kind: str, group: str, spec: Obj,
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "DaemonSet"])
 def test_a_selector_stays(kind: str) -> None:
     new = made(kind, selector={"matchLabels": {"b": "c"}}, template=template({"b": "c"}))
-    assert told(VALIDATORS["apps", kind].update(new, made(kind))) == [
+    assert messages(VALIDATORS["apps", kind].update(new, made(kind))) == [
         'spec.selector: Invalid value: {"matchLabels":{"b":"c"}}: field is immutable'
     ]
 
 
 @pytest.mark.parametrize(("spec", "good"), [({"replicas": 3}, True), ({"serviceName": "other"}, False)])
 def test_only_some_of_a_stateful_set_may_change(spec: Obj, *, good: bool) -> None:
-    errors = told(VALIDATORS["apps", "StatefulSet"].update(made("StatefulSet", **spec), made("StatefulSet")))
+    errors = messages(VALIDATORS["apps", "StatefulSet"].update(made("StatefulSet", **spec), made("StatefulSet")))
     frozen = (
         "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
         "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' "
@@ -208,15 +208,15 @@ OVER = "cannot be greater than status.replicas"
 )  # fmt: skip
 def test_the_counts_of_a_status_go_together(kind: str, status: Obj, wrong: list[str]) -> None:
     old = {"status": {"collisionCount": 2}}
-    assert told(VALIDATORS["apps", kind].status_update({"status": status}, old)) == wrong
+    assert messages(VALIDATORS["apps", kind].status_update({"status": status}, old)) == wrong
 
 
 def test_a_revision_keeps_its_data() -> None:
     revision = VALIDATORS["apps", "ControllerRevision"]
-    assert told(revision.create({"revision": -1})) == [
+    assert messages(revision.create({"revision": -1})) == [
         "data: Required value: data is mandatory",
         "revision: Invalid value: -1: must be greater than or equal to 0",
     ]
-    assert told(revision.update({"data": {"a": 1}}, {"data": {"a": 2}})) == [
+    assert messages(revision.update({"data": {"a": 1}}, {"data": {"a": 2}})) == [
         'data: Invalid value: {"a":1}: field is immutable'
     ]

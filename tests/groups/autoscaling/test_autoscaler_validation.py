@@ -12,7 +12,7 @@ SPEC = {"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -83,7 +83,7 @@ def told(errors: Any) -> list[str]:
     ],
 )
 def test_a_scaler_has_bounds_a_target_and_metrics(spec: dict[str, Any], errors: list[str]) -> None:
-    assert told(SCALER.create({"metadata": {"name": "h"}, "spec": SPEC | spec})) == errors
+    assert messages(SCALER.create({"metadata": {"name": "h"}, "spec": SPEC | spec})) == errors
 
 
 @pytest.mark.parametrize(
@@ -123,4 +123,4 @@ def test_a_scaler_has_bounds_a_target_and_metrics(spec: dict[str, Any], errors: 
     ],
 )
 def test_a_budget_is_a_number_or_a_share(spec: dict[str, Any], errors: list[str]) -> None:
-    assert told(BUDGET.create({"metadata": {"name": "b"}, "spec": spec})) == errors
+    assert messages(BUDGET.create({"metadata": {"name": "b"}, "spec": spec})) == errors

@@ -40,7 +40,7 @@ def cron_job(name: str = "c", **spec: Any) -> Obj:
     return obj
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -115,7 +115,7 @@ INDEXED = {"completionMode": "Indexed", "completions": 3}
     ],
 )
 def test_a_job_is_refused_for_each_reason(spec: Obj, wrong: list[str]) -> None:
-    errors = told(JOB.create(job(**spec)))
+    errors = messages(JOB.create(job(**spec)))
     assert [error for error in errors if "`selector` does not match" not in error] == wrong
 
 
@@ -135,7 +135,7 @@ def test_a_job_is_refused_for_each_reason(spec: Obj, wrong: list[str]) -> None:
     ],
 )
 def test_a_job_may_change_only_so_far(old: Obj, new: Obj, wrong: list[str]) -> None:
-    errors = told(JOB.update(job(**new), job(**old)))
+    errors = messages(JOB.update(job(**new), job(**old)))
     assert len(errors) == len(wrong)
     assert all(error.startswith(start) for error, start in zip(errors, wrong, strict=True))
 
@@ -176,15 +176,15 @@ def test_a_job_may_change_only_so_far(old: Obj, new: Obj, wrong: list[str]) -> N
     ],
 )  # fmt: skip
 def test_a_cron_job_is_refused_for_each_reason(spec: Obj, wrong: list[str]) -> None:
-    assert told(CRON_JOB.create(cron_job(**spec))) == wrong
+    assert messages(CRON_JOB.create(cron_job(**spec))) == wrong
 
 
 def test_a_cron_jobs_name_leaves_room_for_its_jobs_names_when_it_is_new() -> None:
     long = "c" * 53
-    assert told(CRON_JOB.create(cron_job(long))) == [
+    assert messages(CRON_JOB.create(cron_job(long))) == [
         f'metadata.name: Invalid value: "{long}": must be no more than 52 characters'
     ]
-    assert told(CRON_JOB.update(cron_job(long), cron_job(long))) == []
+    assert messages(CRON_JOB.update(cron_job(long), cron_job(long))) == []
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_a_schedule_is_told_what_it_lacks(schedule: str, error: str) -> None:
 
 def test_a_schedule_that_has_a_time_zone_may_keep_one_but_not_two() -> None:
     old = cron_job(schedule="TZ=UTC 1 * * * *")
-    assert told(CRON_JOB.update(cron_job(schedule="TZ=UTC 2 * * * *"), old)) == []
-    assert told(CRON_JOB.update(cron_job(schedule="TZ=UTC 2 * * * *", timeZone="UTC"), old)) == [
+    assert messages(CRON_JOB.update(cron_job(schedule="TZ=UTC 2 * * * *"), old)) == []
+    assert messages(CRON_JOB.update(cron_job(schedule="TZ=UTC 2 * * * *", timeZone="UTC"), old)) == [
         'spec.schedule: Invalid value: "TZ=UTC 2 * * * *": cannot use both timeZone field and TZ or CRON_TZ in schedule'
     ]
 
@@ -262,7 +262,7 @@ DONE = {
     ],
 )
 def test_the_status_of_a_job_goes_forward_only(old: Obj, new: Obj, wrong: list[str]) -> None:
-    assert told(JOB.status_update(job() | {"status": new}, job() | {"status": old})) == wrong
+    assert messages(JOB.status_update(job() | {"status": new}, job() | {"status": old})) == wrong
 
 
 def test_a_duration_of_very_many_digits_is_refused_in_no_time() -> None:

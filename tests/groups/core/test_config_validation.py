@@ -15,7 +15,7 @@ KEY = (
 LOCKED = "Forbidden: field is immutable when `immutable` is set"
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -40,7 +40,7 @@ def encoded(text: str) -> str:
     ],
 )
 def test_a_config_map_holds_small_texts_under_plain_keys(parts: dict[str, Any], errors: list[str]) -> None:
-    assert told(VALIDATORS["", "ConfigMap"].create({"metadata": {"name": "c"}} | parts)) == errors
+    assert messages(VALIDATORS["", "ConfigMap"].create({"metadata": {"name": "c"}} | parts)) == errors
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_config_map_holds_small_texts_under_plain_keys(parts: dict[str, Any], 
 )
 def test_an_immutable_config_map_stays(parts: dict[str, Any], errors: list[str]) -> None:
     old = {"metadata": {"name": "c"}, "immutable": True, "data": {"k": "v"}}
-    assert told(VALIDATORS["", "ConfigMap"].update({"metadata": {"name": "c"}} | parts, old)) == errors
+    assert messages(VALIDATORS["", "ConfigMap"].update({"metadata": {"name": "c"}} | parts, old)) == errors
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_an_immutable_config_map_stays(parts: dict[str, Any], errors: list[str])
 )
 def test_a_secrets_type_asks_for_keys(kind: str, data: dict[str, str], errors: list[str]) -> None:
     secret = {"metadata": {"name": "s"}, "type": kind, "data": data}
-    assert told(VALIDATORS["", "Secret"].create(secret)) == errors
+    assert messages(VALIDATORS["", "Secret"].create(secret)) == errors
 
 
 def test_a_secrets_type_stays() -> None:
     new, old = ({"metadata": {"name": "s"}, "type": kind} for kind in ("example.com/other", "Opaque"))
-    assert told(VALIDATORS["", "Secret"].update(new, old)) == [
+    assert messages(VALIDATORS["", "Secret"].update(new, old)) == [
         'type: Invalid value: "example.com/other": field is immutable'
     ]
 

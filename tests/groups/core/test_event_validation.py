@@ -21,7 +21,7 @@ NEW = {
 }
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -64,11 +64,11 @@ def told(errors: Any) -> list[str]:
     ],
 )
 def test_an_event_is_checked_as_its_group_asks(group: str, event: dict[str, Any], errors: list[str]) -> None:
-    assert told(VALIDATORS[group, "Event"].create(event)) == errors
+    assert messages(VALIDATORS[group, "Event"].create(event)) == errors
 
 
 def test_an_event_of_the_new_group_stays_but_for_its_series() -> None:
     series = {"count": 2, "lastObservedTime": TIME}
     update = VALIDATORS["events.k8s.io", "Event"].update
-    assert told(update(NEW | {"series": series}, NEW)) == []
-    assert told(update(NEW | {"note": "other"}, NEW)) == ['message: Invalid value: "other": field is immutable']
+    assert messages(update(NEW | {"series": series}, NEW)) == []
+    assert messages(update(NEW | {"note": "other"}, NEW)) == ['message: Invalid value: "other": field is immutable']

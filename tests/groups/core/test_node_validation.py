@@ -8,12 +8,12 @@ from apiserver.api.meta import Obj
 from apiserver.registry.validation import VALIDATORS
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
 def created(group: str, kind: str, **parts: Any) -> list[str]:
-    return told(VALIDATORS[group, kind].create({"metadata": {"name": "a"}} | parts))
+    return messages(VALIDATORS[group, kind].create({"metadata": {"name": "a"}} | parts))
 
 
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
@@ -75,13 +75,13 @@ def test_a_node_has_taints_and_ranges(spec: dict[str, Any], errors: list[str]) -
 )
 def test_ranges_and_providers_of_nodes_stay(new: dict[str, Any], old: dict[str, Any], errors: list[str]) -> None:
     objects = ({"metadata": {}, "spec": spec} for spec in (new, old))
-    assert told(VALIDATORS["", "Node"].update(*objects)) == errors
+    assert messages(VALIDATORS["", "Node"].update(*objects)) == errors
 
 
 def test_a_handler_stays() -> None:
     new: Obj = {"metadata": {}, "handler": "b"}
     old: Obj = {"metadata": {}, "handler": "a"}
-    assert told(VALIDATORS["node.k8s.io", "RuntimeClass"].update(new, old)) == [
+    assert messages(VALIDATORS["node.k8s.io", "RuntimeClass"].update(new, old)) == [
         'handler: Invalid value: "b": field is immutable'
     ]
     assert created("node.k8s.io", "RuntimeClass", handler="a", overhead={"podFixed": {"cpu": "-1"}}) == [
@@ -146,8 +146,8 @@ def test_a_namespaces_phase_fits_its_deletion() -> None:
     check = VALIDATORS["", "Namespace"].status_update
     live: dict[str, Any] = {"metadata": {"name": "n"}, "status": {"phase": "Terminating"}}
     dying = live | {"metadata": {"name": "n", "deletionTimestamp": "2026-01-01T00:00:00Z"}}
-    assert told(check(dying, live)) == []
-    assert told(check(live, live)) == [
+    assert messages(check(dying, live)) == []
+    assert messages(check(live, live)) == [
         "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"
     ]
     assert created("", "Namespace", spec={"finalizers": ["kubernetes", "own"]}) == [

@@ -7,7 +7,7 @@ import pytest
 from apiserver.registry.validation import VALIDATORS
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -57,12 +57,12 @@ def told(errors: Any) -> list[str]:
     ],
 )
 def test_a_quota_limits_what_can_be_counted_in_its_scopes(spec: dict[str, Any], errors: list[str]) -> None:
-    assert told(VALIDATORS["", "ResourceQuota"].create({"metadata": {"name": "q"}, "spec": spec})) == errors
+    assert messages(VALIDATORS["", "ResourceQuota"].create({"metadata": {"name": "q"}, "spec": spec})) == errors
 
 
 def test_the_scopes_of_a_quota_stay() -> None:
     new, old = ({"metadata": {}, "spec": {"scopes": [scope]}} for scope in ("NotTerminating", "Terminating"))
-    assert told(VALIDATORS["", "ResourceQuota"].update(new, old)) == [
+    assert messages(VALIDATORS["", "ResourceQuota"].update(new, old)) == [
         'spec.scopes: Invalid value: ["NotTerminating"]: field is immutable'
     ]
 
@@ -132,12 +132,12 @@ def test_the_scopes_of_a_quota_stay() -> None:
 )
 def test_the_amounts_of_a_limit_range_are_in_order(limit: dict[str, Any], errors: list[str]) -> None:
     obj = {"metadata": {"name": "l"}, "spec": {"limits": [limit]}}
-    assert told(VALIDATORS["", "LimitRange"].create(obj)) == errors
+    assert messages(VALIDATORS["", "LimitRange"].create(obj)) == errors
 
 
 def test_a_limit_range_has_each_type_once() -> None:
     obj = {"metadata": {"name": "l"}, "spec": {"limits": [{"type": "Pod"}, {"type": "Pod"}]}}
-    assert told(VALIDATORS["", "LimitRange"].create(obj)) == ['spec.limits[1].type: Duplicate value: "Pod"']
+    assert messages(VALIDATORS["", "LimitRange"].create(obj)) == ['spec.limits[1].type: Duplicate value: "Pod"']
 
 
 PRIORITY = VALIDATORS["scheduling.k8s.io", "PriorityClass"]
@@ -166,12 +166,12 @@ PRIORITY = VALIDATORS["scheduling.k8s.io", "PriorityClass"]
     ],
 )
 def test_the_highest_priorities_are_the_systems(name: str, value: int, errors: list[str]) -> None:
-    assert told(PRIORITY.create({"metadata": {"name": name}, "value": value})) == errors
+    assert messages(PRIORITY.create({"metadata": {"name": name}, "value": value})) == errors
 
 
 def test_a_priority_stays() -> None:
     old: dict[str, Any] = {"metadata": {"name": "p"}, "value": 5, "preemptionPolicy": "Never"}
-    assert told(PRIORITY.update(old | {"value": 6, "preemptionPolicy": "PreemptLowerPriority"}, old)) == [
+    assert messages(PRIORITY.update(old | {"value": 6, "preemptionPolicy": "PreemptLowerPriority"}, old)) == [
         "value: Forbidden: may not be changed in an update.",
         'preemptionPolicy: Invalid value: "PreemptLowerPriority": field is immutable',
     ]

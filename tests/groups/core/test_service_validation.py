@@ -39,7 +39,7 @@ EXTERNAL = {"type": "ExternalName", "externalName": "example.com"} | dict.fromke
 BALANCER = {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": True, "externalTrafficPolicy": "Cluster"}
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -58,7 +58,7 @@ def told(errors: Any) -> list[str]:
     ],
 )
 def test_a_good_service_has_no_errors(obj: dict[str, Any]) -> None:
-    assert told(SERVICE.create(obj)) == []
+    assert messages(SERVICE.create(obj)) == []
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_good_service_has_no_errors(obj: dict[str, Any]) -> None:
     ],
 )
 def test_a_bad_service_is_told_in_upstreams_words(obj: dict[str, Any], errors: list[str]) -> None:
-    assert told(SERVICE.create(obj)) == errors
+    assert messages(SERVICE.create(obj)) == errors
 
 
 @pytest.mark.parametrize(
@@ -220,13 +220,13 @@ def test_a_bad_service_is_told_in_upstreams_words(obj: dict[str, Any], errors: l
     ],
 )
 def test_addresses_and_classes_stay_once_set(new: dict[str, Any], old: dict[str, Any], errors: list[str]) -> None:
-    assert told(SERVICE.update(new, old)) == errors
+    assert messages(SERVICE.update(new, old)) == errors
 
 
 def test_only_load_balancers_have_ingress_points() -> None:
     status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
-    assert told(SERVICE.status_update(service(**BALANCER) | {"status": status}, service())) == []
-    assert told(SERVICE.status_update(service() | {"status": status}, service())) == [
+    assert messages(SERVICE.status_update(service(**BALANCER) | {"status": status}, service())) == []
+    assert messages(SERVICE.status_update(service() | {"status": status}, service())) == [
         'status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is "LoadBalancer"'
     ]
 
@@ -257,7 +257,7 @@ def test_only_load_balancers_have_ingress_points() -> None:
 )
 def test_endpoints_have_addresses_that_others_can_reach(subset: dict[str, Any], errors: list[str]) -> None:
     obj = {"metadata": {"name": "e"}, "subsets": [subset]}
-    assert told(VALIDATORS["", "Endpoints"].create(obj)) == errors
+    assert messages(VALIDATORS["", "Endpoints"].create(obj)) == errors
 
 
 @pytest.mark.parametrize(
@@ -286,12 +286,12 @@ def test_endpoints_have_addresses_that_others_can_reach(subset: dict[str, Any], 
     ],
 )
 def test_endpoint_slices_hold_one_type_of_address(obj: dict[str, Any], errors: list[str]) -> None:
-    assert told(VALIDATORS["discovery.k8s.io", "EndpointSlice"].create({"metadata": {"name": "e"}} | obj)) == errors
+    assert messages(VALIDATORS["discovery.k8s.io", "EndpointSlice"].create({"metadata": {"name": "e"}} | obj)) == errors
 
 
 def test_the_address_type_of_an_endpoint_slice_stays() -> None:
     new: Obj = {"metadata": {}, "addressType": "IPv6"}
     old: Obj = {"metadata": {}, "addressType": "IPv4"}
-    assert told(VALIDATORS["discovery.k8s.io", "EndpointSlice"].update(new, old)) == [
+    assert messages(VALIDATORS["discovery.k8s.io", "EndpointSlice"].update(new, old)) == [
         'addressType: Invalid value: "IPv6": field is immutable'
     ]

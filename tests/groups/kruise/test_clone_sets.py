@@ -13,7 +13,7 @@ NO_SHARE = "failed GetScaledValueFromIntOrPercent for {}: {}"
 
 
 @pytest.mark.parametrize(
-    ("fields", "path", "told"),
+    ("fields", "path", "why"),
     [
         (
             {"partition": "x"},
@@ -64,17 +64,17 @@ NO_SHARE = "failed GetScaledValueFromIntOrPercent for {}: {}"
         ),
     ],
 )
-async def test_updates_of_clone_sets_that_cannot_work_are_refused_in_both_versions(refused, fields, path, told):
-    for row, spec, place in (
+async def test_updates_of_clone_sets_that_cannot_work_are_refused_in_both_versions(refused, fields, path, why):
+    for row, spec, where in (
         (CLONES, rolling(**fields), "spec.updateStrategy.rollingUpdate"),
         (OLD_CLONES, updated(**fields), "spec.updateStrategy"),
     ):
         errors = await refused(row, spec)
-        assert [message for field, message in errors if field == f"{place}.{path}" and told in message], errors
+        assert [message for field, message in errors if field == f"{where}.{path}" and why in message], errors
 
 
 @pytest.mark.parametrize(
-    ("row", "spec", "path", "told"),
+    ("row", "spec", "path", "why"),
     [
         (CLONES, updated(type="ReCreate"), "updateStrategy.type", "must be 'RollingUpdate' or 'OnDelete'"),
         (
@@ -146,9 +146,9 @@ async def test_updates_of_clone_sets_that_cannot_work_are_refused_in_both_versio
         (OLD_CLONES, made(progressDeadlineSeconds=-1), "progressDeadlineSeconds", "greater than or equal to 0"),
     ],
 )
-async def test_clone_sets_that_cannot_work_are_refused(refused, row, spec, path, told):
+async def test_clone_sets_that_cannot_work_are_refused(refused, row, spec, path, why):
     errors = await refused(row, copy.deepcopy(spec))
-    assert [message for field, message in errors if field == f"spec.{path}" and told in message], errors
+    assert [message for field, message in errors if field == f"spec.{path}" and why in message], errors
 
 
 @pytest.mark.parametrize(

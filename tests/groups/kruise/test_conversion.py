@@ -77,10 +77,10 @@ def test_annotations_and_a_label_of_v1alpha1_are_fields_of_v1beta1():
     in_place = {"gracePeriodSeconds": 3}
     old = clone_set({"inPlaceUpdateStrategy": in_place}, annotations=annotations, labels=labels)
     new = to_new("CloneSet", old)["spec"]
-    told = in_place | {"imagePreDownloadParallelism": 4, "imagePreDownloadMinUpdatedReadyPods": 2}
-    assert new["updateStrategy"]["rollingUpdate"]["inPlaceUpdateStrategy"] == told
+    strategy = in_place | {"imagePreDownloadParallelism": 4, "imagePreDownloadMinUpdatedReadyPods": 2}
+    assert new["updateStrategy"]["rollingUpdate"]["inPlaceUpdateStrategy"] == strategy
     assert new["scaleStrategy"]["excludePreparingDelete"] is True
-    rolling = {"rollingUpdate": {"inPlaceUpdateStrategy": told}}
+    rolling = {"rollingUpdate": {"inPlaceUpdateStrategy": strategy}}
     back = to_old("CloneSet", clone_set(rolling, annotations={"a": "b"}))
     assert back["spec"]["updateStrategy"]["inPlaceUpdateStrategy"] == in_place
     assert back["metadata"]["annotations"] == {

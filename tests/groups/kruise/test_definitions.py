@@ -66,8 +66,8 @@ def test_names_versions_and_columns_are_upstreams(definition):
 
 def fields(plural, version, *path):
     """The fields of a part of a version's schema."""
-    found = next(each for each in definitions() if each["spec"]["names"]["plural"] == plural)
-    schemas = {each["name"]: each["schema"]["openAPIV3Schema"] for each in found["spec"]["versions"]}
+    definition = next(each for each in definitions() if each["spec"]["names"]["plural"] == plural)
+    schemas = {each["name"]: each["schema"]["openAPIV3Schema"] for each in definition["spec"]["versions"]}
     part = schemas[version]
     for name in path:
         part = part["properties"][name]
@@ -121,21 +121,21 @@ def test_versions_differ_as_upstreams_do(plural, path, old, new):
 
 def defaults(schema, path=""):
     """Place → default, of all fields below."""
-    found = {path: schema["default"]} if "default" in schema else {}
+    values = {path: schema["default"]} if "default" in schema else {}
     for name, each in schema.get("properties", {}).items():
-        found |= defaults(each, f"{path}.{name}")
-    return found
+        values |= defaults(each, f"{path}.{name}")
+    return values
 
 
 def test_of_all_defaults_schemas_have_one_alone_and_the_rest_is_left_to_admission():
-    found = [
+    values = [
         defaults(version["schema"]["openAPIV3Schema"])
         for definition in definitions()
         for version in definition["spec"]["versions"]
     ]
     reuse, clones = ".spec.scaleStrategy.enablePVCReuse", ".spec.template.cloneSetTemplate"
     united = {f"{clones}{reuse}": False}
-    assert found == [{}, {reuse: False}, {}, {}, united, united]
+    assert values == [{}, {reuse: False}, {}, {}, united, united]
 
 
 async def test_a_server_makes_them_if_asked_and_finds_nothing_wrong_with_them():
@@ -143,9 +143,9 @@ async def test_a_server_makes_them_if_asked_and_finds_nothing_wrong_with_them():
         registry = running.registry
         row = registry.table.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert row is not None
-        found = registry.storage.store.range("/registry/apiextensions.k8s.io/customresourcedefinitions/").items
-        assert len(found) == len(COLUMNS)
-        for kv in found:
+        stored = registry.storage.store.range("/registry/apiextensions.k8s.io/customresourcedefinitions/").items
+        assert len(stored) == len(COLUMNS)
+        for kv in stored:
             assert validate_create(row, registry.codecs.codec_of(row).decode(kv)) == []
 
 

@@ -159,7 +159,7 @@ async def test_a_stored_template_that_is_none_can_be_put_right(admitted):
 
 @pytest.mark.parametrize("row", ALL, ids=IDS)
 @pytest.mark.parametrize(
-    ("spec", "path", "told"),
+    ("spec", "path", "why"),
     [
         (made(replicas=-1), "spec.replicas", "must be greater than or equal to 0"),
         (made(selector={}), "spec.selector", "empty selector is invalid for "),
@@ -185,9 +185,9 @@ async def test_a_stored_template_that_is_none_can_be_put_right(admitted):
         ),
     ],
 )
-async def test_what_no_set_can_be_is_refused_with_its_field(refused, row, spec, path, told):
+async def test_what_no_set_can_be_is_refused_with_its_field(refused, row, spec, path, why):
     errors = await refused(row, copy.deepcopy(spec))
-    assert [message for field, message in errors if field == path and told in message], errors
+    assert [message for field, message in errors if field == path and why in message], errors
 
 
 async def test_pods_of_clone_sets_are_looked_into_and_those_of_stateful_sets_are_not(admitted, refused):
@@ -261,8 +261,8 @@ async def test_the_rest_may_change(admitted, row, change):
 async def test_sets_that_update_in_place_only_may_change_images_alone(admitted, refused, template, change):
     gate = {"readinessGates": GATED["spec"]["readinessGates"]}
 
-    def gated(found):
-        return found | {"spec": found["spec"] | gate}
+    def gated(obj):
+        return obj | {"spec": obj["spec"] | gate}
 
     new = pods(containers=[{"name": "web", "image": "web:2"}])
     allowed = "image update is allowed for InPlaceOnly"

@@ -16,7 +16,7 @@ def parallel(**fields):
 
 
 @pytest.mark.parametrize(
-    ("spec", "path", "told"),
+    ("spec", "path", "why"),
     [
         (made(podManagementPolicy="Never"), "spec.podManagementPolicy", "must be 'OrderedReady' or 'Parallel'"),
         (made(reserveOrdinals=[-1]), "spec", "Invalid value: [-1]: 0 th reserve ordinal is negative: -1"),
@@ -74,9 +74,9 @@ def parallel(**fields):
         ),
     ],
 )
-async def test_stateful_sets_that_cannot_work_are_refused(refused, spec, path, told):
+async def test_stateful_sets_that_cannot_work_are_refused(refused, spec, path, why):
     errors = await refused(STATEFUL, copy.deepcopy(spec))
-    assert [message for field, message in errors if field == path and told in message], errors
+    assert [message for field, message in errors if field == path and why in message], errors
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ GROUP = "networking.k8s.io"
 BACKEND = {"service": {"name": "s", "port": {"number": 80}}}
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
 def created(kind: str, **parts: Any) -> list[str]:
-    return told(VALIDATORS[GROUP, kind].create({"metadata": {"name": "a"}} | parts))
+    return messages(VALIDATORS[GROUP, kind].create({"metadata": {"name": "a"}} | parts))
 
 
 def path(text: str, kind: str | None = "Prefix", **backend: Any) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def test_an_ingress_class_names_its_controller(spec: dict[str, Any], errors: lis
 
 def test_the_controller_of_an_ingress_class_stays() -> None:
     new, old = ({"metadata": {}, "spec": {"controller": f"example.com/{name}"}} for name in "dc")
-    assert told(VALIDATORS[GROUP, "IngressClass"].update(new, old)) == [
+    assert messages(VALIDATORS[GROUP, "IngressClass"].update(new, old)) == [
         'spec.controller: Invalid value: "example.com/d": field is immutable'
     ]
 
@@ -158,8 +158,8 @@ def test_a_network_policy_names_peers_and_ports(rule: dict[str, Any], errors: li
 
 def test_an_old_range_of_a_network_policy_may_stay() -> None:
     policy = {"metadata": {}, "spec": {"egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.1/8"}}]}]}}
-    assert len(told(VALIDATORS[GROUP, "NetworkPolicy"].create(policy))) == 1
-    assert told(VALIDATORS[GROUP, "NetworkPolicy"].update(policy, policy)) == []
+    assert len(messages(VALIDATORS[GROUP, "NetworkPolicy"].create(policy))) == 1
+    assert messages(VALIDATORS[GROUP, "NetworkPolicy"].update(policy, policy)) == []
 
 
 def test_an_address_has_a_parent() -> None:
@@ -194,5 +194,5 @@ def test_ranges_of_a_service_cidr_stay_but_a_second_may_come() -> None:
         for cidrs in (["10.0.0.0/16"], ["10.0.0.0/16", "fd00::/112"], ["10.1.0.0/16"])
     )
     update = VALIDATORS[GROUP, "ServiceCIDR"].update
-    assert told(update(two, one)) == []
-    assert told(update(other, one)) == ['spec.cidrs[0]: Invalid value: "10.1.0.0/16": field is immutable']
+    assert messages(update(two, one)) == []
+    assert messages(update(other, one)) == ['spec.cidrs[0]: Invalid value: "10.1.0.0/16": field is immutable']

@@ -12,7 +12,7 @@ REF = {"apiGroup": GROUP, "kind": "Role", "name": "r"}
 USER = {"kind": "User", "apiGroup": GROUP, "name": "u"}
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -49,12 +49,12 @@ def told(errors: Any) -> list[str]:
     ],
 )
 def test_a_rule_names_verbs_and_what_they_are_for(kind: str, rule: dict[str, Any], errors: list[str]) -> None:
-    assert told(VALIDATORS[GROUP, kind].create({"metadata": {"name": "r"}, "rules": [rule]})) == errors
+    assert messages(VALIDATORS[GROUP, kind].create({"metadata": {"name": "r"}, "rules": [rule]})) == errors
 
 
 def test_an_aggregation_needs_a_selector() -> None:
     role = {"metadata": {"name": "r"}, "aggregationRule": {}}
-    assert told(VALIDATORS[GROUP, "ClusterRole"].create(role)) == [
+    assert messages(VALIDATORS[GROUP, "ClusterRole"].create(role)) == [
         (
             "aggregationRule.clusterRoleSelectors: Required value: "
             "at least one clusterRoleSelector required if aggregationRule is non-nil"
@@ -65,7 +65,7 @@ def test_an_aggregation_needs_a_selector() -> None:
 def test_the_selector_of_an_aggregation_is_checked() -> None:
     rule = {"clusterRoleSelectors": [{"matchExpressions": [{"key": "a", "operator": "Is"}]}]}
     role = {"metadata": {"name": "r"}, "aggregationRule": rule}
-    assert told(VALIDATORS[GROUP, "ClusterRole"].create(role)) == [
+    assert messages(VALIDATORS[GROUP, "ClusterRole"].create(role)) == [
         (
             'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: "Is": '
             "not a valid selector operator"
@@ -98,7 +98,7 @@ def test_the_selector_of_an_aggregation_is_checked() -> None:
     ],
 )
 def test_a_binding_names_a_role(kind: str, ref: dict[str, Any], errors: list[str]) -> None:
-    assert told(VALIDATORS[GROUP, kind].create({"metadata": {"name": "b"}, "roleRef": ref})) == errors
+    assert messages(VALIDATORS[GROUP, kind].create({"metadata": {"name": "b"}, "roleRef": ref})) == errors
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def test_a_binding_names_a_role(kind: str, ref: dict[str, Any], errors: list[str
 )
 def test_a_subject_is_an_account_a_user_or_a_group(subject: dict[str, Any], errors: list[str]) -> None:
     binding = {"metadata": {"name": "b"}, "roleRef": REF | {"kind": "ClusterRole"}, "subjects": [subject]}
-    assert told(VALIDATORS[GROUP, "ClusterRoleBinding"].create(binding)) == errors
+    assert messages(VALIDATORS[GROUP, "ClusterRoleBinding"].create(binding)) == errors
 
 
 def test_a_binding_stays_with_its_role() -> None:
     new, old = ({"metadata": {"name": "b"}, "roleRef": REF | {"name": name}} for name in ("other", "r"))
-    assert told(VALIDATORS[GROUP, "RoleBinding"].update(new, old)) == [
+    assert messages(VALIDATORS[GROUP, "RoleBinding"].update(new, old)) == [
         f'roleRef: Invalid value: {{"APIGroup":"{GROUP}","Kind":"Role","Name":"other"}}: cannot change roleRef'
     ]
-    assert told(VALIDATORS[GROUP, "RoleBinding"].update(new | {"subjects": [USER]}, new)) == []
+    assert messages(VALIDATORS[GROUP, "RoleBinding"].update(new | {"subjects": [USER]}, new)) == []

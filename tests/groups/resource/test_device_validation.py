@@ -10,7 +10,7 @@ GROUP = "resource.k8s.io"
 EXACT = {"deviceClassName": "gpu.example.com", "allocationMode": "ExactCount", "count": 1}
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
@@ -46,20 +46,20 @@ PATH = "spec.devices.requests"
     ],
 )
 def test_a_claim_asks_for_devices_of_a_class(obj: dict[str, Any], errors: list[str]) -> None:
-    assert told(VALIDATORS[GROUP, "ResourceClaim"].create(obj)) == errors
+    assert messages(VALIDATORS[GROUP, "ResourceClaim"].create(obj)) == errors
 
 
 def test_a_claim_for_devices_stays() -> None:
     old, new = claim({"exactly": EXACT}), claim({"exactly": EXACT | {"count": 2}})
-    errors = told(VALIDATORS[GROUP, "ResourceClaim"].update(new, old))
+    errors = messages(VALIDATORS[GROUP, "ResourceClaim"].update(new, old))
     assert len(errors) == 1
     assert errors[0].endswith(": field is immutable")
-    assert told(VALIDATORS[GROUP, "ResourceClaim"].update(old, old)) == []
+    assert messages(VALIDATORS[GROUP, "ResourceClaim"].update(old, old)) == []
 
 
 def test_a_selector_of_a_device_class_has_an_expression() -> None:
     device_class = {"metadata": {"name": "c"}, "spec": {"selectors": [{}, {"cel": {}}]}}
-    assert told(VALIDATORS[GROUP, "DeviceClass"].create(device_class)) == [
+    assert messages(VALIDATORS[GROUP, "DeviceClass"].create(device_class)) == [
         "spec.selectors[0].cel: Required value",
         "spec.selectors[1].cel.expression: Required value",
     ]
@@ -80,5 +80,5 @@ def test_a_pod_may_have_at_most_128_potential_nodes() -> None:
         return {"metadata": {"name": "c"}, "spec": {"potentialNodes": [f"node-{number}" for number in range(count)]}}
 
     create = VALIDATORS[GROUP, "PodSchedulingContext"].create
-    assert told(create(context(128))) == []
-    assert told(create(context(129))) == ["spec.potentialNodes: Too many: 129: must have at most 128 items"]
+    assert messages(create(context(128))) == []
+    assert messages(create(context(129))) == ["spec.potentialNodes: Too many: 129: must have at most 128 items"]

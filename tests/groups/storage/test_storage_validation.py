@@ -16,16 +16,18 @@ CAPACITY = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
 VOLUME = CAPACITY | {"hostPath": {"path": "/x"}}
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error) for error in errors]
 
 
 def created(group: str, kind: str, **parts: Any) -> list[str]:
-    return told(VALIDATORS[group, kind].create({"metadata": {"name": "a"}} | parts))
+    return messages(VALIDATORS[group, kind].create({"metadata": {"name": "a"}} | parts))
 
 
 def updated(group: str, kind: str, new: dict[str, Any], old: dict[str, Any]) -> list[str]:
-    return told(VALIDATORS[group, kind].update({"metadata": {"name": "a"}} | new, {"metadata": {"name": "a"}} | old))
+    return messages(
+        VALIDATORS[group, kind].update({"metadata": {"name": "a"}} | new, {"metadata": {"name": "a"}} | old)
+    )
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,11 @@ class Cluster(SetCluster):
     @property
     def images(self):
         """How many active pods are of which image."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for pod in self.pods:
             image = pod["spec"]["containers"][0]["image"]
-            found[image] = found.get(image, 0) + 1
-        return found
+            counts[image] = counts.get(image, 0) + 1
+        return counts
 
     @property
     def claims(self):
@@ -126,9 +126,9 @@ def new_cluster(make_world, now, clone_set):
     """new_cluster(rolling={…}, **spec): a cluster in which a CloneSet "web" of that spec was just made."""
 
     def make(**spec):
-        found = Cluster(CLONE_SET, SPEC, make_world(SPEC), Server(KINDS, now))
-        found.server.store(CLONE_SET, clone_set(**spec))
-        return found
+        cluster = Cluster(CLONE_SET, SPEC, make_world(SPEC), Server(KINDS, now))
+        cluster.server.store(CLONE_SET, clone_set(**spec))
+        return cluster
 
     return make
 
@@ -138,9 +138,9 @@ def settled_cluster(new_cluster):
     """settled_cluster(rolling={…}, **spec): the same, after it has come to rest."""
 
     def make(**spec):
-        found = new_cluster(**spec)
-        found.settle()
-        found.tick(100)
-        return found
+        cluster = new_cluster(**spec)
+        cluster.settle()
+        cluster.tick(100)
+        return cluster
 
     return make

@@ -84,7 +84,7 @@ pods = st.builds(
     grace=st.sampled_from([False, False, True]),
 )
 sets = st.lists(pods, max_size=10).map(
-    lambda found: [pod | {"metadata": pod["metadata"] | {"name": f"p{i}"}} for i, pod in enumerate(found)]
+    lambda drawn: [pod | {"metadata": pod["metadata"] | {"name": f"p{i}"}} for i, pod in enumerate(drawn)]
 )
 
 
@@ -93,12 +93,12 @@ SHORTLY_READY = a_pod("p1", revision="web-old", age=5)
 OLD = a_pod("p2", revision="web-old")
 
 
-@example(found=[IN_GRACE, OLD], update=2, limit=1)
-@example(found=[IN_GRACE, SHORTLY_READY, OLD], update=1, limit=2)
-@example(found=[OLD, OLD, OLD], update=3, limit=2)
-@given(found=sets, update=st.integers(0, 10), limit=st.integers(0, 5))
-def test_whatever_is_updated_stays_within_the_budget_and_fills_it(found, update, limit):
-    members = members_of(found, REVISION, strategy=a_strategy(minimum=10), now=NOW)
+@example(pod_list=[IN_GRACE, OLD], update=2, limit=1)
+@example(pod_list=[IN_GRACE, SHORTLY_READY, OLD], update=1, limit=2)
+@example(pod_list=[OLD, OLD, OLD], update=3, limit=2)
+@given(pod_list=sets, update=st.integers(0, 10), limit=st.integers(0, 5))
+def test_whatever_is_updated_stays_within_the_budget_and_fills_it(pod_list, update, limit):
+    members = members_of(pod_list, REVISION, strategy=a_strategy(minimum=10), now=NOW)
     chosen = pods_to_update(members, Diff(update=update, update_limit=limit))
     can_be = [each for each in members if not each.updated and GRACE not in each.pod["metadata"]["annotations"]]
     assert all(each in can_be for each in chosen)

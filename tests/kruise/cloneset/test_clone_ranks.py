@@ -43,8 +43,8 @@ def members(number, prefix, **more):
     return [a_member(f"{prefix}{each}", **more) for each in range(number)]
 
 
-def names(found):
-    return [each.name for each in found]
+def names(members_of_node):
+    return [each.name for each in members_of_node]
 
 
 def a_strategy(replicas, **more):
@@ -80,8 +80,8 @@ FIRST_AND_SECOND = [
 
 @pytest.mark.parametrize(("first", "second"), FIRST_AND_SECOND)
 def test_pods_are_updated_and_go_in_the_order_of_what_they_are_worth(first, second):
-    found = [a_member("a", **second), a_member("b", **first)]
-    assert names(in_update_order(found)) == names(in_deletion_order(found, {})) == ["b", "a"]
+    both = [a_member("a", **second), a_member("b", **first)]
+    assert names(in_update_order(both)) == names(in_deletion_order(both, {})) == ["b", "a"]
 
 
 def test_pods_that_are_alike_are_told_apart_by_their_names():
@@ -89,33 +89,33 @@ def test_pods_that_are_alike_are_told_apart_by_their_names():
 
 
 def test_what_is_not_available_goes_first_whatever_it_costs():
-    found = [a_member("a", cost=-5), a_member("b", available=False, cost=100)]
-    assert names(in_deletion_order(found, {})) == ["b", "a"]
+    both = [a_member("a", cost=-5), a_member("b", available=False, cost=100)]
+    assert names(in_deletion_order(both, {})) == ["b", "a"]
 
 
 def test_what_costs_less_goes_first_whatever_its_node_holds():
-    found = [a_member("a"), a_member("b", cost=-5)]
-    assert names(in_deletion_order(found, {"uid-a": 9.0})) == ["b", "a"]
+    both = [a_member("a"), a_member("b", cost=-5)]
+    assert names(in_deletion_order(both, {"uid-a": 9.0})) == ["b", "a"]
 
 
 def test_what_stands_in_a_crowd_goes_first_whatever_its_age():
-    found = [a_member("a", ready=1.0), a_member("b", ready=90.0)]
-    assert names(in_deletion_order(found, {"uid-b": 1.0})) == ["b", "a"]
+    both = [a_member("a", ready=1.0), a_member("b", ready=90.0)]
+    assert names(in_deletion_order(both, {"uid-b": 1.0})) == ["b", "a"]
 
 
 # -- crowds ------------------------------------------------------------------------------------------------------------
 
 
 def test_all_of_a_node_but_the_last_to_go_are_a_crowd():
-    found = [a_member("a", ready=10.0), a_member("b", ready=30.0), a_member("c", ready=20.0), a_member("d", node="n-2")]
-    found.append(a_member("e", node=""))
-    assert node_ranks(found) == {"uid-a": 2.0, "uid-c": 1.0}
+    three = [a_member("a", ready=10.0), a_member("b", ready=30.0), a_member("c", ready=20.0), a_member("d", node="n-2")]
+    three.append(a_member("e", node=""))
+    assert node_ranks(three) == {"uid-a": 2.0, "uid-c": 1.0}
 
 
 def test_a_zone_with_more_pods_loses_one_first():
     nodes = {f"n-{number}": {"zone": zone} for number, zone in enumerate("aaab")}
-    found = [a_member(f"p{number}", node=f"n-{number}") for number in range(4)]
-    ranks = spread_ranks(found, ["zone"], nodes)
+    four = [a_member(f"p{number}", node=f"n-{number}") for number in range(4)]
+    ranks = spread_ranks(four, ["zone"], nodes)
     weight = log(4)
     assert ranks == {
         "uid-p0": pytest.approx(3 * weight),
@@ -123,13 +123,13 @@ def test_a_zone_with_more_pods_loses_one_first():
         "uid-p2": pytest.approx(weight),
         "uid-p3": pytest.approx(weight),
     }
-    assert names(in_deletion_order(found, ranks))[0] == "p0"
+    assert names(in_deletion_order(four, ranks))[0] == "p0"
 
 
 def test_several_domains_add_up_and_unknown_ones_count_nothing():
     nodes = {"n-1": {"kubernetes.io/hostname": "n-1", "zone": "a"}, "n-2": {"zone": "a"}}
-    found = [a_member("a", node="n-1"), a_member("b", node="n-2"), a_member("c", node="n-3")]
-    ranks = spread_ranks(found, ["zone", "kubernetes.io/hostname"], nodes)
+    three = [a_member("a", node="n-1"), a_member("b", node="n-2"), a_member("c", node="n-3")]
+    ranks = spread_ranks(three, ["zone", "kubernetes.io/hostname"], nodes)
     assert ranks == {
         "uid-a": pytest.approx(2 * log(3) + log(3)),
         "uid-b": pytest.approx(log(3)),
@@ -153,7 +153,7 @@ def test_a_template_that_spreads_pods_has_them_deleted_where_they_crowd(settled_
 
 
 @pytest.mark.parametrize(
-    ("found", "strategy", "diff"),
+    ("pods", "strategy", "diff"),
     [
         ([], a_strategy(3), Diff(create=3, create_limit=3)),
         (members(3, "n", updated=True), a_strategy(3), Diff()),
@@ -201,8 +201,8 @@ def test_a_template_that_spreads_pods_has_them_deleted_where_they_crowd(settled_
         ),
     ],
 )
-def test_what_there_is_to_do_follows_from_what_there_is(found, strategy, diff):
-    assert diff_of(found, strategy) == diff
+def test_what_there_is_to_do_follows_from_what_there_is(pods, strategy, diff):
+    assert diff_of(pods, strategy) == diff
 
 
 @pytest.mark.parametrize(
@@ -217,15 +217,15 @@ def test_what_there_is_to_do_follows_from_what_there_is(found, strategy, diff):
     ],
 )
 def test_older_pods_go_before_newer_ones_and_ready_ones_within_a_limit(delete, delete_old, limit, gone):
-    found = members(3, "o") + members(3, "n", updated=True)
+    all_members = members(3, "o") + members(3, "n", updated=True)
     diff = Diff(delete=delete, delete_old=delete_old, delete_ready_limit=limit)
-    assert names(pods_to_delete(found, diff, lambda _: {})) == gone
+    assert names(pods_to_delete(all_members, diff, lambda _: {})) == gone
 
 
 def test_pods_that_are_not_ready_may_always_be_deleted():
-    found = [a_member("a"), a_member("b", up=False), a_member("c"), a_member("d")]
-    assert names(limit_ready(found, 2)) == ["a", "b", "c"]
-    assert names(limit_ready(found, 0)) == ["b"]
+    all_members = [a_member("a"), a_member("b", up=False), a_member("c"), a_member("d")]
+    assert names(limit_ready(all_members, 2)) == ["a", "b", "c"]
+    assert names(limit_ready(all_members, 0)) == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -241,13 +241,13 @@ def test_pods_that_are_not_ready_may_always_be_deleted():
     ],
 )
 def test_no_more_pods_are_under_way_than_may_be_unavailable(old, old_down, new, new_down, limit, chosen):
-    found = [
+    all_members = [
         *members(old, "a"),
         *members(old_down, "b", up=False),
         *members(new, "c", updated=True),
         *members(new_down, "d", updated=True, up=False),
     ]
-    taken = pods_to_update(found, Diff(update=old + old_down, update_limit=limit))
+    taken = pods_to_update(all_members, Diff(update=old + old_down, update_limit=limit))
     assert len(taken) == chosen
     broken = [each for each in taken if not each.available]
     assert len(broken) == min(old_down, chosen)
@@ -261,10 +261,10 @@ def test_no_more_pods_are_updated_than_the_partition_lets_go():
 
 
 def test_ids_are_of_five_letters_and_no_two_are_the_same():
-    found = instance_ids(500, taken=(), free=(), seed="x")
-    assert len(set(found)) == 500
-    assert {len(each) for each in found} == {5}
-    assert set("".join(found)) == set("bcdfghjklmnpqrstvwxz2456789")
+    ids = instance_ids(500, taken=(), free=(), seed="x")
+    assert len(set(ids)) == 500
+    assert {len(each) for each in ids} == {5}
+    assert set("".join(ids)) == set("bcdfghjklmnpqrstvwxz2456789")
 
 
 def test_ids_that_wait_for_a_pod_come_first_and_taken_ones_never():

@@ -23,15 +23,15 @@ def a_clone_set(**rolling):
     }
 
 
-def is_updated(found):
-    status = found.get("status") or {}
+def is_updated(obj):
+    status = obj.get("status") or {}
     counted = all(status.get(name) == 4 for name in ("replicas", "availableReplicas", "updatedAvailableReplicas"))
-    return counted and status.get("observedGeneration") == found["metadata"]["generation"]
+    return counted and status.get("observedGeneration") == obj["metadata"]["generation"]
 
 
 async def pods_of(client):
-    found = (await client.do("GET", PODS))["items"]
-    return {pod["metadata"]["name"]: pod for pod in found if "deletionTimestamp" not in pod["metadata"]}
+    pods = (await client.do("GET", PODS))["items"]
+    return {pod["metadata"]["name"]: pod for pod in pods if "deletionTimestamp" not in pod["metadata"]}
 
 
 def place_of(pod):

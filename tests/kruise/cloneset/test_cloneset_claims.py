@@ -13,8 +13,8 @@ TEMPLATES = [
 REFUSED = ApiError(403, "Forbidden", "exceeded quota")
 
 
-def ids(found):
-    return [pod["metadata"]["labels"]["apps.kruise.io/cloneset-instance-id"] for pod in found.pods]
+def ids(pods):
+    return [pod["metadata"]["labels"]["apps.kruise.io/cloneset-instance-id"] for pod in pods.pods]
 
 
 def claims_of(*numbers):

@@ -14,9 +14,9 @@ from controller_manager.reconcile.pods import is_active
 class Numbers:
     """Looks at the numbers of revisions as they are written: each is higher than all before."""
 
-    def __init__(self, found):
-        self.newest = max((revision["revision"] for revision in found.revisions), default=0)
-        found.server.refuse = self.look
+    def __init__(self, cluster):
+        self.newest = max((revision["revision"] for revision in cluster.revisions), default=0)
+        cluster.server.refuse = self.look
 
     def look(self, request):
         if request.kind is CONTROLLER_REVISION and isinstance(request, Create | Update):
@@ -24,17 +24,17 @@ class Numbers:
             self.newest = request.obj["revision"]
 
 
-def rest(found):
+def rest(cluster):
     """Let everything come to rest, and all time pass that is waited for."""
-    found.deliver_all()
-    found.queue = True
+    cluster.deliver_all()
+    cluster.queue = True
     for _ in range(300):
-        before = len(found.server.log[POD])
-        found.settle()
-        found.tick(20)
-        if not found.queue and len(found.server.log[POD]) == before:
-            found.settle()
-            if len(found.server.log[POD]) == before:
+        before = len(cluster.server.log[POD])
+        cluster.settle()
+        cluster.tick(20)
+        if not cluster.queue and len(cluster.server.log[POD]) == before:
+            cluster.settle()
+            if len(cluster.server.log[POD]) == before:
                 return
     raise AssertionError("the cluster does not come to rest")
 
@@ -52,7 +52,7 @@ def rollings(replicas):
         st.sampled_from([0, 1, 3, "50%"]),
         st.one_of(st.integers(0, replicas), st.sampled_from(["30%", "99%", "100%"])),
         st.sampled_from([0, 0, 5]),
-    ).filter(lambda told: (told["maxUnavailable"], told["maxSurge"]) != (0, 0))
+    ).filter(lambda fields: (fields["maxUnavailable"], fields["maxSurge"]) != (0, 0))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -90,7 +90,7 @@ def changes(template):
         st.builds(lambda number: ("edit", {"replicas": number}), st.integers(0, 7)),
         st.builds(lambda image: ("edit", {"template": template(image)}), images),
         st.builds(lambda seconds: ("edit", {"minReadySeconds": seconds}), st.sampled_from([0, 5])),
-        st.builds(lambda told: ("rolling", told), rollings(7)),
+        st.builds(lambda fields: ("rolling", fields), rollings(7)),
         st.builds(lambda paused: ("rolling", {"paused": paused}), st.booleans()),
         st.builds(lambda policy: ("rolling", {"podUpdatePolicy": policy}), st.sampled_from(POLICIES[:2])),
         st.builds(lambda number: ("name", number), NUMBERS),
@@ -99,11 +99,11 @@ def changes(template):
     )
 
 
-def change(current, what, told):
+def change(current, what, fields):
     if what in ("edit", "rolling"):
-        getattr(current, what)(**told)
+        getattr(current, what)(**fields)
     elif current.names:
-        name = current.names[told % len(current.names)]
+        name = current.names[fields % len(current.names)]
         match what:
             case "name":
                 current.edit(scaleStrategy={"podsToDelete": [name]})

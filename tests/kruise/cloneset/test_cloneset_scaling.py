@@ -302,15 +302,15 @@ def test_pods_that_are_too_many_stay_while_others_leave(settled_cluster):
     assert ran.deleted == []  # two are unavailable, and one may be
 
 
-def _availability(found):
+def _availability(cluster):
     """How many pods are available after each run until nothing is left to do."""
     for _ in range(100):
-        found.deliver_all()
-        if found.queue:
-            found.run()
-        elif not found.work():
+        cluster.deliver_all()
+        if cluster.queue:
+            cluster.run()
+        elif not cluster.work():
             return
-        yield found.available
+        yield cluster.available
 
 
 def test_a_pod_that_is_gone_already_is_no_failure(settled_cluster):

@@ -5,9 +5,9 @@ import pytest
 from controller_manager.reconcile.kinds import CLONE_SET, CONTROLLER_REVISION
 
 
-def progress(found):
-    told = found.condition("Progressing")
-    return told and (told["status"], told["reason"], told["message"])
+def progress(cluster):
+    condition = cluster.condition("Progressing")
+    return condition and (condition["status"], condition["reason"], condition["message"])
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def test_progress_goes_from_updated_to_available(new_cluster):
 
 
 @pytest.mark.parametrize(
-    ("rolling", "told"),
+    ("rolling", "condition"),
     [
         ({"paused": True}, ("True", "CloneSetPaused", "CloneSet is paused")),
         (
@@ -156,13 +156,13 @@ def test_progress_goes_from_updated_to_available(new_cluster):
         ),
     ],
 )
-def test_an_update_that_is_held_back_is_not_late(settled_cluster, template, rolling, told):
+def test_an_update_that_is_held_back_is_not_late(settled_cluster, template, rolling, condition):
     cluster = settled_cluster(replicas=3, progressDeadlineSeconds=60, rolling=rolling)
     cluster.edit(template=template("web:2"))
     cluster.settle()
     cluster.tick(1000)
     cluster.settle()
-    assert progress(cluster) == told
+    assert progress(cluster) == condition
 
 
 def test_an_update_that_does_not_end_is_late_after_its_deadline_and_may_still_end(settled_cluster, template):

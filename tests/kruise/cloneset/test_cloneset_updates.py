@@ -8,15 +8,15 @@ from controller_manager.reconcile.contract import Patch
 from controller_manager.reconcile.kinds import POD
 
 
-def course(found):
+def course(cluster):
     """(available, in all) of the active pods after everything that happens, until nothing is left to do."""
     for _ in range(300):
-        found.deliver_all()
-        if found.queue:
-            found.run()
-        elif not found.work():
+        cluster.deliver_all()
+        if cluster.queue:
+            cluster.run()
+        elif not cluster.work():
             return
-        yield found.available, len(found.pods)
+        yield cluster.available, len(cluster.pods)
     raise AssertionError("the cluster does not come to rest")
 
 
@@ -210,8 +210,8 @@ def test_on_delete_waits_for_somebody_to_delete_pods(settled_cluster, template):
     ],
 )
 def test_shares_are_rounded_up_but_for_unavailable_pods_beside_a_surge(clone_set, strategy, unavailable, surge):
-    found = strategy_of(clone_set(replicas=7, updateStrategy=strategy))
-    assert (found.max_unavailable, found.max_surge) == (unavailable, surge)
+    parsed = strategy_of(clone_set(replicas=7, updateStrategy=strategy))
+    assert (parsed.max_unavailable, parsed.max_surge) == (unavailable, surge)
 
 
 def test_a_label_of_the_hash_alone_says_the_revision_as_well(settled_cluster):

@@ -37,8 +37,8 @@ class Cluster(SetCluster):
 
     most = 600
 
-    def told(self, event):
-        return f"{event.type} {super().told(event)}"
+    def event_text(self, event):
+        return f"{event.type} {super().event_text(event)}"
 
     def rest(self):
         """Let all time pass that somebody waits for, and some more."""
@@ -71,8 +71,8 @@ class Cluster(SetCluster):
     @property
     def pods(self):
         """All that there are, by ordinal."""
-        found = {ordinal_of("web", pod["metadata"]["name"]): pod for pod in self.all(POD)}
-        return dict(sorted(found.items()))
+        by_ordinal = {ordinal_of("web", pod["metadata"]["name"]): pod for pod in self.all(POD)}
+        return dict(sorted(by_ordinal.items()))
 
     @property
     def ordinals(self):
@@ -121,9 +121,9 @@ def new_cluster(make_world, now):
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": strategy},
             "revisionHistoryLimit": 10,
         }
-        found = Cluster(ADVANCED_STATEFUL_SET, SPEC, make_world(SPEC), Server(KINDS, now))
-        found.server.store(ADVANCED_STATEFUL_SET, {"metadata": {"name": "web"}, "spec": defaulted | spec})
-        return found
+        cluster = Cluster(ADVANCED_STATEFUL_SET, SPEC, make_world(SPEC), Server(KINDS, now))
+        cluster.server.store(ADVANCED_STATEFUL_SET, {"metadata": {"name": "web"}, "spec": defaulted | spec})
+        return cluster
 
     return make
 
@@ -133,8 +133,8 @@ def settled_cluster(new_cluster):
     """settled_cluster(rolling={…}, parallel=…, **spec): the same, after it has come to rest."""
 
     def make(**spec):
-        found = new_cluster(**spec)
-        found.rest()
-        return found
+        cluster = new_cluster(**spec)
+        cluster.rest()
+        return cluster
 
     return make

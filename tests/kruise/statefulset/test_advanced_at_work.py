@@ -29,22 +29,22 @@ def a_set(*, rolling=None, **spec):
     return kind | {"metadata": {"name": "web"}, "spec": given | spec}
 
 
-def is_updated(found):
-    status = found.get("status") or {}
+def is_updated(obj):
+    status = obj.get("status") or {}
     counts = ("replicas", "availableReplicas", "updatedAvailableReplicas")
-    counted = all(status.get(name) == found["spec"]["replicas"] for name in counts)
-    return counted and status.get("observedGeneration") == found["metadata"]["generation"]
+    counted = all(status.get(name) == obj["spec"]["replicas"] for name in counts)
+    return counted and status.get("observedGeneration") == obj["metadata"]["generation"]
 
 
 @pytest.fixture
 async def client(at_work):
-    async with at_work(nodes=3, controllers="*") as found:
-        yield found
+    async with at_work(nodes=3, controllers="*") as opened:
+        yield opened
 
 
 async def pods_of(client):
-    found = (await client.do("GET", PODS))["items"]
-    return {pod["metadata"]["name"]: pod for pod in found}
+    pods = (await client.do("GET", PODS))["items"]
+    return {pod["metadata"]["name"]: pod for pod in pods}
 
 
 def place_of(pod):
@@ -58,7 +58,7 @@ async def test_pods_are_made_in_order_updated_in_place_and_gone_with_their_set(c
     before = await pods_of(client)
     assert sorted(before) == ["web-0", "web-2", "web-3", "web-4"]
     await client.do("PATCH", f"{SETS}/web", {"spec": {"template": a_template("web:2")}}, MERGE)
-    await client.until(SETS, "web", lambda found: found["status"].get("updatedAvailableReplicas") == 3)
+    await client.until(SETS, "web", lambda obj: obj["status"].get("updatedAvailableReplicas") == 3)
     after = await pods_of(client)
     assert {name: place_of(pod) for name, pod in after.items()} == {name: place_of(pod) for name, pod in before.items()}
     for name, pod in after.items():
@@ -76,9 +76,9 @@ async def test_pods_are_made_in_order_updated_in_place_and_gone_with_their_set(c
 
 async def test_pods_are_replaced_scaled_and_given_up_and_an_ordinal_is_reserved(client):
     keeps = {"whenScaled": "Delete", "whenDeleted": "Delete"}
-    wanted = {"podManagementPolicy": "Parallel", "volumeClaimTemplates": [DATA], "ordinals": {"start": 2}}
+    fields = {"podManagementPolicy": "Parallel", "volumeClaimTemplates": [DATA], "ordinals": {"start": 2}}
     await client.do(
-        "POST", SETS, a_set(rolling={"maxUnavailable": 2}, persistentVolumeClaimRetentionPolicy=keeps, **wanted)
+        "POST", SETS, a_set(rolling={"maxUnavailable": 2}, persistentVolumeClaimRetentionPolicy=keeps, **fields)
     )
     await client.until(SETS, "web", is_updated)
     before = await pods_of(client)

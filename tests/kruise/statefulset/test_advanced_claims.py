@@ -19,25 +19,25 @@ def keeps(*, scaled="Retain", deleted="Retain"):
     return {"persistentVolumeClaimRetentionPolicy": {"whenScaled": scaled, "whenDeleted": deleted}}
 
 
-def claims(found):
+def claims(cluster):
     """The owners of each claim by its name."""
     return {
         claim["metadata"]["name"]: claim["metadata"].get("ownerReferences", [])
-        for claim in sorted(found.all(CLAIM), key=lambda claim: claim["metadata"]["name"])
+        for claim in sorted(cluster.all(CLAIM), key=lambda claim: claim["metadata"]["name"])
     }
 
 
-def own_claims(found, change):
-    for claim in found.all(CLAIM):
-        found.server.store(CLAIM, change(claim))
+def own_claims(cluster, change):
+    for claim in cluster.all(CLAIM):
+        cluster.server.store(CLAIM, change(claim))
 
 
-def of_the_set(found):
+def of_the_set(cluster):
     return {
         "apiVersion": "apps.kruise.io/v1beta1",
         "kind": "StatefulSet",
         "name": "web",
-        "uid": found.set["metadata"]["uid"],
+        "uid": cluster.set["metadata"]["uid"],
     }
 
 
@@ -190,8 +190,8 @@ def test_owners_that_cannot_be_written_are_told_of(settled_cluster):
 
 def room(capacity, *, requested="1Gi", **spec):
     def change(claim):
-        told = claim["spec"] | {"resources": {"requests": {"storage": requested}}} | spec
-        return claim | {"spec": told, "status": {"capacity": {"storage": capacity}}}
+        raising_spec = claim["spec"] | {"resources": {"requests": {"storage": requested}}} | spec
+        return claim | {"spec": raising_spec, "status": {"capacity": {"storage": capacity}}}
 
     return change
 

@@ -10,8 +10,8 @@ from controller_manager.reconcile.kinds import POD
 IN_PLACE = {"podUpdatePolicy": "InPlaceIfPossible"}
 
 
-def identities(found):
-    return sorted(identity(pod) for pod in found.all(POD))
+def identities(cluster):
+    return sorted(identity(pod) for pod in cluster.all(POD))
 
 
 def events_of(runs):

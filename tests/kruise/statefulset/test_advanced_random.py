@@ -17,10 +17,10 @@ KEY = "ns/web"
 class Watcher:
     """Looks at every request that the controller makes, with what its caches show of the set and its pods."""
 
-    def __init__(self, found):
-        self.found = found
-        self.newest = max((revision["revision"] for revision in found.revisions), default=0)
-        found.server.refuse = self.look
+    def __init__(self, cluster):
+        self.found = cluster
+        self.newest = max((revision["revision"] for revision in cluster.revisions), default=0)
+        cluster.server.refuse = self.look
 
     def look(self, request):
         if request.kind is POD and isinstance(request, Create):
@@ -53,17 +53,17 @@ class Watcher:
         assert not pod["metadata"].get("deletionTimestamp")
 
 
-def at_rest(found):
-    found.deliver_all()
-    found.queue = True
-    found.rest()
+def at_rest(cluster):
+    cluster.deliver_all()
+    cluster.queue = True
+    cluster.rest()
 
 
-def expected(found, *, old, new):
+def expected(cluster, *, old, new):
     """The images at rest: of the first usable ordinals the old one."""
-    spec = found.set["spec"]
+    spec = cluster.set["spec"]
     held = spec["updateStrategy"]["rollingUpdate"]["partition"]
-    return {ordinal: old if place < held else new for place, ordinal in enumerate(usable_ordinals(found.set))}
+    return {ordinal: old if index < held else new for index, ordinal in enumerate(usable_ordinals(cluster.set))}
 
 
 def rollings(replicas, policy):
@@ -85,8 +85,8 @@ def rollings(replicas, policy):
 RESERVED = st.lists(st.one_of(st.integers(0, 6), st.sampled_from(["0-1", "2-3", "4-6"])), max_size=3)
 
 
-def budget_of(told, replicas):
-    return max(told if isinstance(told, int) else replicas * int(told[:-1]) // 100, 1)
+def budget_of(share, replicas):
+    return max(share if isinstance(share, int) else replicas * int(share[:-1]) // 100, 1)
 
 
 @pytest.mark.parametrize("parallel", [False, True])
@@ -130,27 +130,27 @@ def changes(template):
     )
 
 
-def meddle(data, found, template):
+def meddle(data, cluster, template):
     """Somebody changes the set, or does something to one of its pods."""
     what = data.draw(st.sampled_from(["edit", "roll", "label", "evict", "terminate"]))
-    names = [pod["metadata"]["name"] for pod in found.all(POD)]
+    names = [pod["metadata"]["name"] for pod in cluster.all(POD)]
     if what == "edit":
-        found.edit(**data.draw(changes(template)))
+        cluster.edit(**data.draw(changes(template)))
     elif what == "roll":
-        found.rolling(**data.draw(rollings(5, data.draw(st.sampled_from(POLICIES)))), paused=data.draw(st.booleans()))
+        cluster.rolling(**data.draw(rollings(5, data.draw(st.sampled_from(POLICIES)))), paused=data.draw(st.booleans()))
     elif names and what == "label":
-        found.give_up(data.draw(st.sampled_from(names)))
+        cluster.give_up(data.draw(st.sampled_from(names)))
     elif names:
-        getattr(found, what)(data.draw(st.sampled_from(names)))
+        getattr(cluster, what)(data.draw(st.sampled_from(names)))
 
 
-def helped(found, template):
+def helped(cluster, template):
     """People put right what the set cannot: in order, two condemned pods that failed wait for each other."""
-    found.rolling(paused=False, partition=0, podUpdatePolicy="InPlaceIfPossible")
-    found.edit(template=template("web:9"))
-    for pod in found.all(POD):
+    cluster.rolling(paused=False, partition=0, podUpdatePolicy="InPlaceIfPossible")
+    cluster.edit(template=template("web:9"))
+    for pod in cluster.all(POD):
         if pod["status"]["phase"] == "Failed":
-            found.terminate(pod["metadata"]["name"])
+            cluster.terminate(pod["metadata"]["name"])
 
 
 @relaxed

@@ -149,9 +149,9 @@ def test_in_parallel_pods_come_as_many_at_a_time_as_may_be_unavailable(new_clust
     assert cluster.ordinals == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("told", "first"), [(1, 1), ("50%", 2), ("10%", 1), (0, 1), ("100%", 5)])
-def test_it_is_a_number_or_a_share_and_one_at_least(new_cluster, told, first):
-    cluster = new_cluster(replicas=5, parallel=True, scaleStrategy={"maxUnavailable": told})
+@pytest.mark.parametrize(("share", "first"), [(1, 1), ("50%", 2), ("10%", 1), (0, 1), ("100%", 5)])
+def test_it_is_a_number_or_a_share_and_one_at_least(new_cluster, share, first):
+    cluster = new_cluster(replicas=5, parallel=True, scaleStrategy={"maxUnavailable": share})
     assert len(cluster.run().made) == first
 
 

@@ -51,15 +51,15 @@ def test_an_update_is_complete_when_all_pods_that_there_are_are_updated_and_read
 ):
     cluster = settled_cluster(replicas=2)
     cluster.edit(template=template("web:2"))
-    told: list[Any] = []
-    while cluster.status["currentRevision"] != cluster.status.get("updateRevision") or not told:
+    images: list[Any] = []
+    while cluster.status["currentRevision"] != cluster.status.get("updateRevision") or not images:
         cluster.deliver_all()
         if cluster.queue:
             cluster.run()
-            told.append(cluster.images)
+            images.append(cluster.images)
         else:
             cluster.work()
-    assert {0: "web:1", 1: "web:2"} in told
+    assert {0: "web:1", 1: "web:2"} in images
     assert cluster.images == {0: "web:2", 1: "web:2"}
     assert (cluster.status["replicas"], cluster.status["currentReplicas"], cluster.down) == (1, 1, [0])
 

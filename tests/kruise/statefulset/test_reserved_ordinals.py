@@ -31,10 +31,10 @@ def ordinals(replicas, given=(), start=0):
     ],
 )
 def test_what_is_reserved_is_skipped_and_the_rest_goes_on(replicas, given, start, expected):
-    found = ordinals(replicas, given, start)
-    assert list(found) == expected
-    assert len(found) == len(expected)
-    assert [number for number in range(-2, 20) if number in found] == expected
+    chosen = ordinals(replicas, given, start)
+    assert list(chosen) == expected
+    assert len(chosen) == len(expected)
+    assert [number for number in range(-2, 20) if number in chosen] == expected
 
 
 def test_a_set_that_says_nothing_wants_one_pod():
@@ -47,8 +47,8 @@ def test_nothing_is_reserved_where_something_cannot_be_understood(wrong):
 
 
 def test_whatever_is_reserved_it_is_not_counted_one_by_one():
-    found = ordinals(3, ["0-2147483640", "1-2147483641"])
-    assert list(found) == [2147483642, 2147483643, 2147483644]
+    chosen = ordinals(3, ["0-2147483640", "1-2147483641"])
+    assert list(chosen) == [2147483642, 2147483643, 2147483644]
     assert list(ordinals(3, ["1-2147483646"])) == [0, 2147483647]
     assert list(ordinals(3, ["0-999999999999999999"])) == []
 
@@ -60,9 +60,9 @@ def test_so_many_of_the_first_ordinals_stay_below(number, expected):
 
 def test_pods_of_reserved_ordinals_are_condemned():
     pods = {number: {"metadata": {"name": f"web-{number}"}} for number in (0, 1, 4)}
-    found = arrange("web", pods.values(), ordinals(3, [1]))
-    assert found.replicas == (Replica(0, pods[0]), Replica(2, None), Replica(3, None))
-    assert [replica.ordinal for replica in found.condemned] == [4, 1]
+    arranged = arrange("web", pods.values(), ordinals(3, [1]))
+    assert arranged.replicas == (Replica(0, pods[0]), Replica(2, None), Replica(3, None))
+    assert [replica.ordinal for replica in arranged.condemned] == [4, 1]
 
 
 TAKEN = st.lists(
@@ -75,6 +75,6 @@ TAKEN = st.lists(
 def test_there_are_as_many_as_wanted_none_of_them_reserved_and_none_left_out(replicas, given, start):
     taken = {number for span in reserved(given) for number in span}
     free = [number for number in range(start, 60) if number not in taken]
-    found = ordinals(replicas, given, start)
-    assert list(found) == free[:replicas]
-    assert all(found.after(number) == free[number] for number in range(replicas))
+    chosen = ordinals(replicas, given, start)
+    assert list(chosen) == free[:replicas]
+    assert all(chosen.after(number) == free[number] for number in range(replicas))

@@ -148,7 +148,7 @@ class Lab:
     # -- the controller
 
     def world(self):
-        return self._make_world(SPEC, {kind: found.values() for kind, found in self.objects.items()})
+        return self._make_world(SPEC, {kind: objects.values() for kind, objects in self.objects.items()})
 
     def run(self, name: str = "web") -> Ran:
         world, ran = self.world(), Ran()
@@ -189,7 +189,7 @@ class Lab:
 
     def revisions(self):
         """The revisions, oldest first."""
-        return sorted(self.objects[CONTROLLER_REVISION].values(), key=lambda found: found["revision"])
+        return sorted(self.objects[CONTROLLER_REVISION].values(), key=lambda revision: revision["revision"])
 
     @property
     def united(self):
@@ -201,9 +201,9 @@ class Lab:
 
     def change(self, **spec):
         """Somebody changes the spec."""
-        found = self.united
-        meta = found["metadata"] | {"generation": found["metadata"]["generation"] + 1}
-        self.store(UNITED_DEPLOYMENT, found | {"metadata": meta, "spec": found["spec"] | spec})
+        united = self.united
+        meta = united["metadata"] | {"generation": united["metadata"]["generation"] + 1}
+        self.store(UNITED_DEPLOYMENT, united | {"metadata": meta, "spec": united["spec"] | spec})
 
     def workloads(self, kind=None):
         """Subset → its workload."""
@@ -211,12 +211,12 @@ class Lab:
         return {obj["metadata"]["labels"][SUBSET]: obj for each in kinds for obj in self.objects[each].values()}
 
     def sizes(self):
-        return {name: found["spec"]["replicas"] for name, found in sorted(self.workloads().items())}
+        return {name: workload["spec"]["replicas"] for name, workload in sorted(self.workloads().items())}
 
     def pods(self, subset=""):
         """The active pods of a subset, or all."""
-        found = [pod for pod in self.objects[POD].values() if is_active(pod)]
-        return [pod for pod in found if not subset or pod["metadata"]["labels"][SUBSET] == subset]
+        pods = [pod for pod in self.objects[POD].values() if is_active(pod)]
+        return [pod for pod in pods if not subset or pod["metadata"]["labels"][SUBSET] == subset]
 
     def amend(self, kind, key, **parts):
         """Somebody changes an object."""
@@ -230,55 +230,53 @@ class Lab:
             room: subset → how many of its pods find a node; the others wait for one.
         """
         for kind in KINDS.values():
-            for key, found in list(self.objects[kind].items()):
-                self._play(kind, key, found, ready=ready, room=room or {})
+            for key, obj in list(self.objects[kind].items()):
+                self._play(kind, key, obj, ready=ready, room=room or {})
         for key, pod in list(self.objects[POD].items()):
             owner = pod["metadata"]["ownerReferences"][0]["uid"]
-            if all(
-                owner != found["metadata"]["uid"] for each in KINDS.values() for found in self.objects[each].values()
-            ):
+            if all(owner != obj["metadata"]["uid"] for each in KINDS.values() for obj in self.objects[each].values()):
                 del self.objects[POD][key]
 
-    def _play(self, kind, key, found, *, ready, room):
-        spec, meta = found["spec"], found["metadata"]
+    def _play(self, kind, key, obj, *, ready, room):
+        spec, meta = obj["spec"], obj["metadata"]
         subset, revision = meta["labels"][SUBSET], spec["template"]["metadata"]["labels"][REVISION]
         rolling = (spec.get("updateStrategy") or {}).get("rollingUpdate") or {}
-        mine = [pod for pod in self.pods(subset) if pod["metadata"]["ownerReferences"][0]["uid"] == meta["uid"]]
-        mine.sort(key=lambda pod: (not pod["spec"].get("nodeName"), pod["metadata"]["name"]))
-        for pod in mine[spec["replicas"] :]:
+        own_pods = [pod for pod in self.pods(subset) if pod["metadata"]["ownerReferences"][0]["uid"] == meta["uid"]]
+        own_pods.sort(key=lambda pod: (not pod["spec"].get("nodeName"), pod["metadata"]["name"]))
+        for pod in own_pods[spec["replicas"] :]:
             del self.objects[POD][key_of(pod)]
-        mine = mine[: spec["replicas"]]
-        old = [pod for pod in mine if pod["metadata"]["labels"][REVISION] != revision]
+        own_pods = own_pods[: spec["replicas"]]
+        old = [pod for pod in own_pods if pod["metadata"]["labels"][REVISION] != revision]
         for pod in old[rolling.get("partition", 0) :]:
             del self.objects[POD][key_of(pod)]
-            mine.remove(pod)
-        taken = {pod["metadata"]["name"] for pod in mine}
+            own_pods.remove(pod)
+        taken = {pod["metadata"]["name"] for pod in own_pods}
         free = (f"{meta['name']}-{n}" for n in range(1000) if f"{meta['name']}-{n}" not in taken)
         labels = spec["template"]["metadata"]["labels"]
-        while len(mine) < spec["replicas"]:
+        while len(own_pods) < spec["replicas"]:
             reference = {"apiVersion": kind.api_version, "kind": kind.kind, "name": meta["name"], "uid": meta["uid"]}
             made = {"name": next(free), "labels": labels, "ownerReferences": [reference | {"controller": True}]}
-            mine.append(self.store(POD, {"metadata": made, "spec": {}, "status": {"phase": "Pending"}}))
-        placed = [pod for pod in mine if pod["spec"].get("nodeName")]
-        for pod in mine:
+            own_pods.append(self.store(POD, {"metadata": made, "spec": {}, "status": {"phase": "Pending"}}))
+        placed = [pod for pod in own_pods if pod["spec"].get("nodeName")]
+        for pod in own_pods:
             if not pod["spec"].get("nodeName") and len(placed) < room.get(subset, 1000):
                 placed.append(pod)
             self._live(pod, placed=pod in placed, ready=ready(pod))
-        counted = [self.objects[POD][key_of(pod)] for pod in mine]
-        status = {"replicas": len(mine), "readyReplicas": sum(map(self.is_ready, counted))}
+        counted = [self.objects[POD][key_of(pod)] for pod in own_pods]
+        status = {"replicas": len(own_pods), "readyReplicas": sum(map(self.is_ready, counted))}
         status |= {"observedGeneration": meta["generation"]}
-        if found.get("status") != status:
+        if obj.get("status") != status:
             self.amend(kind, key, status=status)
 
     def _live(self, pod, *, placed, ready):
         """The pod has a node or waits for one, and is ready or not."""
-        found = (pod.get("status") or {}).get("conditions")
+        conditions = (pod.get("status") or {}).get("conditions")
         scheduled = {"type": "PodScheduled", "status": "True" if placed else "False"}
         if not placed:
             scheduled["reason"] = "Unschedulable"
         since = stamp(self.now)
-        if found and found[-1]["status"] == str(placed and ready):
-            since = found[-1]["lastTransitionTime"]
+        if conditions and conditions[-1]["status"] == str(placed and ready):
+            since = conditions[-1]["lastTransitionTime"]
         condition = {"type": "Ready", "status": str(placed and ready), "lastTransitionTime": since}
         status = {"phase": "Running" if placed else "Pending", "conditions": [scheduled, condition]}
         if pod.get("status") != status:
@@ -300,18 +298,18 @@ class Lab:
 
     def condition(self, type_: str) -> str:
         """ "STATUS/REASON: MESSAGE" of a condition of the UnitedDeployment, "" where there is none."""
-        return told(self.status.get("conditions", ()), type_)
+        return condition_text(self.status.get("conditions", ()), type_)
 
     def entry(self, subset: str) -> Any:
         """What the status tells of a subset."""
-        return next((found for found in self.status["subsetStatuses"] if found["name"] == subset), None)
+        return next((status for status in self.status["subsetStatuses"] if status["name"] == subset), None)
 
     def schedulable(self, subset: str) -> str:
         """The same of a subset's condition."""
-        return told(self.entry(subset).get("conditions", ()), "Schedulable")
+        return condition_text(self.entry(subset).get("conditions", ()), "Schedulable")
 
 
-def told(conditions, type_: str) -> str:
+def condition_text(conditions, type_: str) -> str:
     for condition in conditions:
         if condition["type"] == type_:
             return f"{condition['status']}/{condition.get('reason', '')}: {condition.get('message', '')}"

@@ -16,16 +16,16 @@ from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
 
 
 def states(*replicas: int) -> dict[str, SubsetState]:
-    return {f"t{place}": SubsetState(number) for place, number in enumerate(replicas, 1)}
+    return {f"t{index}": SubsetState(number) for index, number in enumerate(replicas, 1)}
 
 
 def named(*sizes: int) -> dict[str, int]:
-    return {f"t{place}": size for place, size in enumerate(sizes, 1)}
+    return {f"t{index}": size for index, size in enumerate(sizes, 1)}
 
 
 def bounds(least: list[int], most: list[int | None]) -> list[Bounds]:
     both = enumerate(zip(least, most, strict=True), 1)
-    return [Bounds(f"t{place}", low, UNLIMITED if high is None else high) for place, (low, high) in both]
+    return [Bounds(f"t{index}", low, UNLIMITED if high is None else high) for index, (low, high) in both]
 
 
 # -- subsets that ask for a number, and those that do not --------------------------------------------------------------
@@ -53,7 +53,7 @@ def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
     ],
 )
 def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, requested, expected):
-    names = [f"t{place}" for place in range(1, len(current) + 1)]
+    names = [f"t{index}" for index in range(1, len(current) + 1)]
     assert allocate_specified(total, names, requested=requested, states=states(*current)) == named(*expected)
 
 
@@ -149,11 +149,11 @@ def test_a_minimum_above_its_maximum_is_told():
 
 def adaptively(total, least, most, *, pods, pending):
     """As upstream's tests have it: a negative number is a subset that is unschedulable and has no pod that waits."""
-    found = {
-        f"t{place}": SubsetState(number, number - max(waiting, 0), unschedulable=waiting != 0)
-        for place, (number, waiting) in enumerate(zip(pods, pending, strict=True), 1)
+    by_subset = {
+        f"t{index}": SubsetState(number, number - max(waiting, 0), unschedulable=waiting != 0)
+        for index, (number, waiting) in enumerate(zip(pods, pending, strict=True), 1)
     }
-    return allocate_adaptive(total, bounds(least, most), found)
+    return allocate_adaptive(total, bounds(least, most), by_subset)
 
 
 @pytest.mark.parametrize(("pending", "expected"), [(2, (3, 7)), (3, (3, 7)), (4, (3, 7)), (5, (3, 7)), (0, (5, 5))])
@@ -192,11 +192,11 @@ def test_an_unschedulable_subset_keeps_no_more_than_its_maximum():
 
 def reservedly(total, least, most, *, pods, kept):
     """As upstream's tests have it: a negative number is a subset whose reserved pods all run again."""
-    found = {
-        f"t{place}": SubsetState(number, number - max(held, 0), held > 0, held != 0, max(held, 0))
-        for place, (number, held) in enumerate(zip(pods, kept, strict=True), 1)
+    by_subset = {
+        f"t{index}": SubsetState(number, number - max(held, 0), held > 0, held != 0, max(held, 0))
+        for index, (number, held) in enumerate(zip(pods, kept, strict=True), 1)
     }
-    return allocate_with_reservation(total, bounds(least, most), found)
+    return allocate_with_reservation(total, bounds(least, most), by_subset)
 
 
 FOUR = [2, 2, 2, None]
@@ -267,9 +267,9 @@ def test_a_raised_minimum_is_heeded_where_nothing_can_be_scheduled():
     ],
 )
 def test_the_schedule_strategy_says_which_way_counts(strategy, expected):
-    found = {"a": SubsetState(2, 1, unschedulable=True, was_unschedulable=True, reserved=1), "b": SubsetState(8, 8)}
+    by_subset = {"a": SubsetState(2, 1, unschedulable=True, was_unschedulable=True, reserved=1), "b": SubsetState(8, 8)}
     subsets = {"name": "a", "minReplicas": 0, "maxReplicas": 2}, {"name": "b"}
-    assert allocate(spec(10, *subsets, **strategy), found) == dict(zip("ab", expected, strict=True))
+    assert allocate(spec(10, *subsets, **strategy), by_subset) == dict(zip("ab", expected, strict=True))
 
 
 def test_shares_that_mean_nothing_are_not_heeded():

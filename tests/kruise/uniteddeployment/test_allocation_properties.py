@@ -16,34 +16,36 @@ from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
 )
 
 SIZE = st.integers(0, 40)
-NAMES = [f"s{place}" for place in range(6)]
+NAMES = [f"s{index}" for index in range(6)]
 
 
 @st.composite
 def topologies(draw):
     """Bounds, of which at least one has no maximum, as validation demands."""
-    found = []
+    drawn = []
     for name in NAMES[: draw(st.integers(1, 6))]:
         least = draw(st.integers(0, 12))
         most = draw(st.one_of(st.just(UNLIMITED), st.integers(least, least + 12)))
-        found.append(Bounds(name, least, most))
-    free = draw(st.integers(0, len(found) - 1))
-    found[free] = Bounds(found[free].name, found[free].minimum)
-    return found
+        drawn.append(Bounds(name, least, most))
+    free = draw(st.integers(0, len(drawn) - 1))
+    drawn[free] = Bounds(drawn[free].name, drawn[free].minimum)
+    return drawn
 
 
 @st.composite
 def states(draw):
     """Some subsets have no workload."""
-    found = {}
+    by_subset = {}
     for name in NAMES:
         if draw(st.booleans()):
             replicas = draw(SIZE)
             held = draw(st.integers(0, replicas))
             unschedulable = held > 0
             was_unschedulable = draw(st.booleans())
-            found[name] = SubsetState(replicas, draw(st.integers(0, replicas)), unschedulable, was_unschedulable, held)
-    return found
+            by_subset[name] = SubsetState(
+                replicas, draw(st.integers(0, replicas)), unschedulable, was_unschedulable, held
+            )
+    return by_subset
 
 
 @given(SIZE, st.lists(SIZE, min_size=1, max_size=6), st.dictionaries(st.sampled_from(NAMES), st.integers(0, 6)))

@@ -48,8 +48,8 @@ def terms(workload):
 
 
 def test_a_term_without_others_is_the_only_one(united):
-    found = made(united(subset={"name": "a", "nodeSelectorTerm": {"matchExpressions": [ZONE]}}))
-    assert terms(found) == [{"matchExpressions": [ZONE]}]
+    affinity = made(united(subset={"name": "a", "nodeSelectorTerm": {"matchExpressions": [ZONE]}}))
+    assert terms(affinity) == [{"matchExpressions": [ZONE]}]
 
 
 def test_a_term_extends_each_term_of_the_template_since_one_of_these_suffices(united):
@@ -60,12 +60,12 @@ def test_a_term_extends_each_term_of_the_template_since_one_of_these_suffices(un
     }
     own["podAntiAffinity"] = {"preferred": []}
     subset = {"name": "a", "nodeSelectorTerm": {"matchExpressions": [ZONE], "matchFields": fields}}
-    found = made(united(subset=subset, pods={"affinity": own}))
-    assert terms(found) == [
+    affinity = made(united(subset=subset, pods={"affinity": own}))
+    assert terms(affinity) == [
         {"matchExpressions": [DISK, ZONE], "matchFields": fields},
         {"matchExpressions": [ZONE], "matchFields": [*fields, *fields]},
     ]
-    assert found["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"] == {"preferred": []}
+    assert affinity["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"] == {"preferred": []}
 
 
 @pytest.mark.parametrize("term", [None, {}, {"matchExpressions": []}])
@@ -76,8 +76,8 @@ def test_without_a_term_nothing_is_bound(united, term):
 
 def test_tolerations_come_after_those_of_the_template(united):
     one, other = {"key": "one", "operator": "Exists"}, {"key": "other", "operator": "Exists"}
-    found = made(united(subset={"name": "a", "tolerations": [other]}, pods={"tolerations": [one]}))
-    assert found["spec"]["template"]["spec"]["tolerations"] == [one, other]
+    workload = made(united(subset={"name": "a", "tolerations": [other]}, pods={"tolerations": [one]}))
+    assert workload["spec"]["template"]["spec"]["tolerations"] == [one, other]
 
 
 def test_the_patch_has_the_last_word(united):
@@ -85,8 +85,8 @@ def test_the_patch_has_the_last_word(united):
         "metadata": {"annotations": {"zone": "a"}},
         "spec": {"tolerations": [], "containers": [{"name": "web", "resources": {"limits": {"cpu": "1"}}}]},
     }
-    found = made(united(subset={"name": "a", "tolerations": [{"operator": "Exists"}], "patch": patch}))
-    template = found["spec"]["template"]
+    workload = made(united(subset={"name": "a", "tolerations": [{"operator": "Exists"}], "patch": patch}))
+    template = workload["spec"]["template"]
     assert template["metadata"]["annotations"] == {"zone": "a"}
     assert template["spec"]["tolerations"] == []
     assert template["spec"]["containers"] == [{"name": "web", "image": "web:1", "resources": {"limits": {"cpu": "1"}}}]
@@ -94,20 +94,20 @@ def test_the_patch_has_the_last_word(united):
 
 def test_labels_and_annotations_come_from_the_template_the_selector_and_the_subset(united):
     meta = {"labels": {"app": "other", "tier": "front"}, "annotations": {"note": "x"}}
-    found = made(united(meta=meta))
-    assert found["metadata"]["labels"] == {
+    workload = made(united(meta=meta))
+    assert workload["metadata"]["labels"] == {
         "app": "web",
         "tier": "front",
         "apps.kruise.io/subset-name": "a",
         "apps.kruise.io/controller-revision-hash": "web-1",
     }
-    assert found["metadata"]["annotations"] == {"note": "x", "apps.kruise.io/subset-patch": ""}
+    assert workload["metadata"]["annotations"] == {"note": "x", "apps.kruise.io/subset-patch": ""}
 
 
 def test_expressions_of_the_selector_stay_beside_the_subset(united):
     selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
-    found = made(united(selector=selector))
-    assert found["spec"]["selector"] == selector | {"matchLabels": {"apps.kruise.io/subset-name": "a"}}
+    workload = made(united(selector=selector))
+    assert workload["spec"]["selector"] == selector | {"matchLabels": {"apps.kruise.io/subset-name": "a"}}
 
 
 @pytest.mark.parametrize(("name", "prefix"), [("web", "web-a-"), ("w" * 251, "w" * 251 + "-")])
@@ -119,12 +119,12 @@ def test_labels_and_annotations_of_others_stay_and_the_spec_is_made_anew(united)
     parent = united()
     meta = {"name": "web-a-1", "labels": {"theirs": "x"}, "annotations": {"theirs": "y"}, "resourceVersion": "7"}
     old = {"metadata": meta, "spec": {"serviceName": "gone"}, "status": {"replicas": 1}}
-    found = with_target(parent, SubsetTarget({"name": "a"}, "web-2", 3), old)
-    assert found["metadata"]["labels"]["theirs"] == "x"
-    assert found["metadata"]["annotations"]["theirs"] == "y"
-    assert found["metadata"]["resourceVersion"] == "7"
-    assert "serviceName" not in found["spec"]
-    assert found["status"] == {"replicas": 1}
+    workload = with_target(parent, SubsetTarget({"name": "a"}, "web-2", 3), old)
+    assert workload["metadata"]["labels"]["theirs"] == "x"
+    assert workload["metadata"]["annotations"]["theirs"] == "y"
+    assert workload["metadata"]["resourceVersion"] == "7"
+    assert "serviceName" not in workload["spec"]
+    assert workload["status"] == {"replicas": 1}
 
 
 # -- how it is updated -------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_partitions_of_other_update_types_are_not_heeded(united):
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "same"),
+    ("stored", "expected", "same"),
     [
         ({"a": 1, "b": 2}, {"a": 1}, True),
         ({"a": 1}, {"a": 1, "b": 2}, False),
@@ -208,5 +208,5 @@ def test_partitions_of_other_update_types_are_not_heeded(united):
         ({"a": {"b": 1}}, {"a": [1]}, False),
     ],
 )
-def test_what_a_server_has_added_is_not_missed(found, expected, same):
-    assert contains(found, expected) is same
+def test_what_a_server_has_added_is_not_missed(stored, expected, same):
+    assert contains(stored, expected) is same

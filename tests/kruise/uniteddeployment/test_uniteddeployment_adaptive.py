@@ -143,9 +143,9 @@ def test_without_the_strategy_pods_wait_where_they_are(lab, united):
 
 def marks(lab, subset):
     """How many pods of a subset are reserved, and how many are not."""
-    found = [pod["metadata"]["labels"].get(RESERVED) for pod in lab.pods(subset)]
-    assert None not in found
-    return found.count("true"), found.count("false")
+    labels = [pod["metadata"]["labels"].get(RESERVED) for pod in lab.pods(subset)]
+    assert None not in labels
+    return labels.count("true"), labels.count("false")
 
 
 @pytest.mark.parametrize("kind", [CLONE_SET, DEPLOYMENT], ids=["CloneSet", "Deployment"])

@@ -17,10 +17,10 @@ SUBSET = "apps.kruise.io/subset-name"
 
 @pytest.fixture
 async def client(at_work):
-    async with at_work(nodes=3, controllers="*") as found:
-        for place in (1, 2, 3):
-            await found.until(NODES, f"node-{place}", lambda node: node.get("status", {}).get("conditions"))
-        yield found
+    async with at_work(nodes=3, controllers="*") as opened:
+        for number in (1, 2, 3):
+            await opened.until(NODES, f"node-{number}", lambda node: node.get("status", {}).get("conditions"))
+        yield opened
 
 
 def template(image):
@@ -29,9 +29,9 @@ def template(image):
     return {"metadata": {"labels": {"app": "web"}}, "spec": spec}
 
 
-def subset(name, place, **more):
+def subset(name, zone, **more):
     """A subset of one node."""
-    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [f"node-{place}"]}
+    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [f"node-{zone}"]}
     return {"name": name, "nodeSelectorTerm": {"matchExpressions": [expression]}} | more
 
 
@@ -49,18 +49,18 @@ def united(field, *subsets, replicas=6, **strategy):
 
 def is_done(obj):
     """Whether all pods are there, ready and new."""
-    status, wanted = obj.get("status") or {}, obj["spec"]["replicas"]
+    status, expected = obj.get("status") or {}, obj["spec"]["replicas"]
     counts = [status.get(name, 0) for name in ("replicas", "readyReplicas", "updatedReadyReplicas")]
     seen = status.get("observedGeneration") == obj["metadata"]["generation"]
-    return seen and counts == [wanted] * 3 and status["currentRevision"] == status["updatedRevision"]
+    return seen and counts == [expected] * 3 and status["currentRevision"] == status["updatedRevision"]
 
 
 async def spread(client):
     """Subset → the nodes of its pods."""
-    found: dict[str, list[str]] = {}
+    by_zone: dict[str, list[str]] = {}
     for pod in await alive(client):
-        found.setdefault(pod["metadata"]["labels"][SUBSET], []).append(pod["spec"].get("nodeName", ""))
-    return found
+        by_zone.setdefault(pod["metadata"]["labels"][SUBSET], []).append(pod["spec"].get("nodeName", ""))
+    return by_zone
 
 
 async def alive(client):
@@ -70,7 +70,7 @@ async def alive(client):
 
 @pytest.mark.parametrize("field", COLLECTIONS)
 async def test_pods_are_spread_rolled_and_gathered_again(client, field):
-    subsets = [subset(name, place) for place, name in enumerate("abc", 1)]
+    subsets = [subset(name, zone) for zone, name in enumerate("abc", 1)]
     await client.do("POST", UNITED, united(field, *subsets))
     first = await client.until(UNITED, "web", is_done)
     assert await spread(client) == {"a": ["node-1"] * 2, "b": ["node-2"] * 2, "c": ["node-3"] * 2}
@@ -87,8 +87,8 @@ async def test_pods_are_spread_rolled_and_gathered_again(client, field):
 
     await client.do("PATCH", WEB, {"spec": {"topology": {"subsets": subsets[:2]}}}, MERGE)
     await client.until(UNITED, "web", is_done)
-    found = (await client.do("GET", COLLECTIONS[field]))["items"]
-    assert {each["metadata"]["labels"][SUBSET]: each["spec"]["replicas"] for each in found} == {"a": 4, "b": 5}
+    objects = (await client.do("GET", COLLECTIONS[field]))["items"]
+    assert {each["metadata"]["labels"][SUBSET]: each["spec"]["replicas"] for each in objects} == {"a": 4, "b": 5}
 
 
 async def test_another_kind_of_template_makes_other_workloads_and_the_old_ones_go(client):

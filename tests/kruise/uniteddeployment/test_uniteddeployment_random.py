@@ -87,9 +87,9 @@ class Story:
     def tamper(self) -> None:
         """Somebody scales a workload by hand."""
         for kind in FIELDS.values():
-            for key, found in list(self.lab.objects[kind].items()):
+            for key, obj in list(self.lab.objects[kind].items()):
                 if self.draw.random() < 0.4:
-                    self.lab.amend(kind, key, spec=found["spec"] | {"replicas": self.draw.randrange(5)})
+                    self.lab.amend(kind, key, spec=obj["spec"] | {"replicas": self.draw.randrange(5)})
 
     def remove(self) -> None:
         """Somebody deletes a workload."""

@@ -103,14 +103,14 @@ def test_a_status_that_cannot_be_written_is_tried_again_and_deadlines_hold(lab, 
 @pytest.mark.parametrize("kind", [STATEFUL_SET, ADVANCED_STATEFUL_SET, CLONE_SET, DEPLOYMENT], ids=str)
 def test_a_workload_wakes_its_owner_and_its_former_one(settled, kind):
     lab = settled("a", replicas=2, kind=kind)
-    found, world = lab.workloads()["a"], lab.world()
-    alone = found | {"metadata": found["metadata"] | {"ownerReferences": []}}
-    stranger = [found["metadata"]["ownerReferences"][0] | {"uid": "another"}]
-    foreign = found | {"metadata": found["metadata"] | {"ownerReferences": stranger}}
-    assert set(workload_changed(world, Change(None, found))) == {"ns/web"}
-    assert set(workload_changed(world, Change(found, None))) == {"ns/web"}
-    assert set(workload_changed(world, Change(found, alone))) == {"ns/web"}
-    assert not workload_changed(world, Change(found, found))
+    keys, world = lab.workloads()["a"], lab.world()
+    alone = keys | {"metadata": keys["metadata"] | {"ownerReferences": []}}
+    stranger = [keys["metadata"]["ownerReferences"][0] | {"uid": "another"}]
+    foreign = keys | {"metadata": keys["metadata"] | {"ownerReferences": stranger}}
+    assert set(workload_changed(world, Change(None, keys))) == {"ns/web"}
+    assert set(workload_changed(world, Change(keys, None))) == {"ns/web"}
+    assert set(workload_changed(world, Change(keys, alone))) == {"ns/web"}
+    assert not workload_changed(world, Change(keys, keys))
     assert not workload_changed(world, Change(None, alone))
     assert not workload_changed(world, Change(None, foreign))
 

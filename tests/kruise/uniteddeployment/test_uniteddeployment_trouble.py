@@ -13,8 +13,8 @@ def test_a_subset_that_cannot_be_made_ends_its_round_and_the_status_says_so(lab,
     denied = forbidden("apps", "statefulsets", name="", why="exceeded quota")
 
     def refuse(request):
-        wanted = isinstance(request, Create) and request.kind is STATEFUL_SET
-        return denied if wanted and request.obj["metadata"]["generateName"] == "web-b-" else None
+        is_creation = isinstance(request, Create) and request.kind is STATEFUL_SET
+        return denied if is_creation and request.obj["metadata"]["generateName"] == "web-b-" else None
 
     lab.refuse = refuse
 
@@ -74,7 +74,7 @@ def test_a_subset_that_cannot_be_deleted_is_told_of(settled, topology):
 
 def test_a_workload_of_another_kind_that_cannot_be_deleted_is_told_of(settled, template):
     lab = settled("a", replicas=2)
-    (name,) = (found["metadata"]["name"] for found in lab.workloads().values())
+    (name,) = (workload["metadata"]["name"] for workload in lab.workloads().values())
     denied = forbidden("apps", "statefulsets", name=name, why="no")
     lab.change(template={"cloneSetTemplate": template()})
     lab.refuse = lambda request: denied if isinstance(request, Delete) else None
@@ -85,7 +85,7 @@ def test_a_workload_of_another_kind_that_cannot_be_deleted_is_told_of(settled, t
 
 def test_a_workload_that_cannot_be_updated_is_told_of(settled):
     lab = settled("a", "b", "c", "d", replicas=8)
-    names = {subset: found["metadata"]["name"] for subset, found in lab.workloads().items()}
+    names = {subset: obj["metadata"]["name"] for subset, obj in lab.workloads().items()}
     denied = forbidden("apps", "statefulsets", name=names["b"], why="no")
 
     def refuse(request):

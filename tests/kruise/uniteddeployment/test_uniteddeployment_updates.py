@@ -32,14 +32,14 @@ def manual(**partitions):
 
 def images(lab):
     """Image → how many pods of each subset there are."""
-    found: dict[str, Any] = {}
+    by_subset: dict[str, Any] = {}
     for workload in lab.workloads().values():
         for pod in lab.pods():
             if pod["metadata"]["ownerReferences"][0]["uid"] == workload["metadata"]["uid"]:
                 key = workload["metadata"]["labels"]["apps.kruise.io/subset-name"]
                 new = pod["metadata"]["labels"][REVISION] == lab.status["updatedRevision"]
-                found.setdefault(key, [0, 0])[new] += 1
-    return found
+                by_subset.setdefault(key, [0, 0])[new] += 1
+    return by_subset
 
 
 @pytest.mark.parametrize("field", [field for field in KINDS if field != "deploymentTemplate"])
@@ -209,8 +209,8 @@ def test_a_name_that_is_taken_is_counted_and_the_count_is_kept(lab, united, temp
 def test_a_revision_that_nobody_owns_is_adopted(lab, united):
     united("a", replicas=2)
     lab.run()
-    (found,) = lab.revisions()
-    meta = {name: value for name, value in found["metadata"].items() if name != "ownerReferences"}
+    (revision,) = lab.revisions()
+    meta = {name: value for name, value in revision["metadata"].items() if name != "ownerReferences"}
     lab.amend(CONTROLLER_REVISION, f"ns/{meta['name']}", metadata=meta)
 
     lab.run()

@@ -114,13 +114,13 @@ def test_tail_follows_a_file(box):
 
 
 def packed(**files: bytes) -> bytes:
-    found = io.BytesIO()
-    with tarfile.open(fileobj=found, mode="w") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, data in files.items():
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data), 0o640
             archive.addfile(info, io.BytesIO(data))
-    return found.getvalue()
+    return buffer.getvalue()
 
 
 def cut(data: bytes, size: int) -> list[bytes]:

@@ -93,10 +93,10 @@ def test_the_environment_begins_with_the_path_and_tells_of_services():
     seen = pod(
         {"envFrom": [{"prefix": "P_", "configMapRef": {"name": "cm"}}], "env": [{"name": "HOME", "value": "/h"}]}
     )
-    found = environment_of(seen, seen["spec"]["containers"][0], AROUND)
-    assert list(found)[:3] == ["PATH", "HOSTNAME", "HOME"]
-    assert found["P_COLOUR"] == "red"
-    assert {name: found[name] for name in found if name.startswith("KUBERNETES")} == {
+    environment = environment_of(seen, seen["spec"]["containers"][0], AROUND)
+    assert list(environment)[:3] == ["PATH", "HOSTNAME", "HOME"]
+    assert environment["P_COLOUR"] == "red"
+    assert {name: environment[name] for name in environment if name.startswith("KUBERNETES")} == {
         "KUBERNETES_PORT": "tcp://10.96.0.1:443",
         "KUBERNETES_PORT_443_TCP": "tcp://10.96.0.1:443",
         "KUBERNETES_PORT_443_TCP_ADDR": "10.96.0.1",
@@ -106,7 +106,7 @@ def test_the_environment_begins_with_the_path_and_tells_of_services():
         "KUBERNETES_SERVICE_PORT": "443",
         "KUBERNETES_SERVICE_PORT_HTTPS": "443",
     }
-    assert not [name for name in found if name.startswith("NO_ADDRESS")]
+    assert not [name for name in environment if name.startswith("NO_ADDRESS")]
 
 
 # -- the files
@@ -155,14 +155,14 @@ def test_a_part_of_a_volume_may_be_mounted():
 
 def lines(seen: Any, until: float, started: float = NOW) -> list[tuple[float, str]]:
     box = partial(furnish, seen)
-    found = printed(Printing(seen, seen["spec"]["containers"][0], box, started), NOW + until)
-    told = []
-    for line in found:
+    printed_lines = printed(Printing(seen, seen["spec"]["containers"][0], box, started), NOW + until)
+    output = []
+    for line in printed_lines:
         if line is not None:
             if line.time > NOW + until:
                 break
-            told.append((line.time - NOW, line.text.decode()))
-    return told
+            output.append((line.time - NOW, line.text.decode()))
+    return output
 
 
 PRINTED = [
@@ -213,9 +213,9 @@ def test_what_names_no_container_is_not_for_init_containers_that_end(policy, exp
 
 def test_of_a_text_that_is_printed_for_years_the_end_is_told():
     seen = pod(annotations={"mockube.io/logs": "tick", "mockube.io/log-every": "1s"})
-    found = lines(seen, until=0.0, started=NOW - 1e8)
-    assert found[-1] == (0.0, "tick")
-    assert len(found) == 20_001
+    printed_lines = lines(seen, until=0.0, started=NOW - 1e8)
+    assert printed_lines[-1] == (0.0, "tick")
+    assert len(printed_lines) == 20_001
 
 
 # -- runs

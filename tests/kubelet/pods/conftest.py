@@ -16,7 +16,7 @@ PLACE = NodeContext("node-1", "172.18.0.2", "10.244.0.2")
 
 
 @pytest.fixture
-def place() -> NodeContext:
+def node_context() -> NodeContext:
     return PLACE
 
 
@@ -135,10 +135,10 @@ class Life:
         return bool(self.condition("Ready")["status"] == "True")
 
     @property
-    def told(self) -> list[str]:
+    def event_texts(self) -> list[str]:
         return [f"{event.reason}: {event.message}" for _, step in self.steps for event in step.events]
 
-    def told_at(self, reason: str) -> list[int]:
+    def event_times(self, reason: str) -> list[int]:
         """The seconds, since the beginning, at which something of that reason was told."""
         return [int(at) for at, step in self.steps for event in step.events if event.reason == reason]
 

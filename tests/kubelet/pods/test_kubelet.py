@@ -206,11 +206,11 @@ def test_a_node_that_comes_back_wakes_all_its_pods(running, make_node, make_worl
 def test_each_pod_has_an_address_of_its_own(make_pod, make_node, make_world, rehearse, now):
     pods = [make_pod(meta={"name": f"web-{i}", "uid": f"uid-{i}"}) for i in range(20)]
     world = make_world(SPEC, {POD: pods, NODE: [make_node()]})
-    found = set()
+    addresses = set()
     for pod in pods:
         done = rehearse(SPEC.reconcile(SPEC.observe(world, f"default/{pod['metadata']['name']}"), now))
-        found.add(done.of(Update)[0].obj["status"]["podIP"])
-    assert found == {f"10.244.0.{number}" for number in range(2, 22)}
+        addresses.add(done.of(Update)[0].obj["status"]["podIP"])
+    assert addresses == {f"10.244.0.{number}" for number in range(2, 22)}
 
 
 def test_an_address_that_could_not_be_written_is_given_again(make_pod, make_node, make_world):

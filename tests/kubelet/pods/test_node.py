@@ -263,11 +263,15 @@ def test_where_no_block_is_left_a_node_is_made_without_one(made):
 # -- what others wrote -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("told", [{}, {"lastHeartbeatTime": None}, {"lastHeartbeatTime": "9999-12-31T23:59:59Z"}])
-def test_a_heartbeat_that_cannot_be_is_followed_by_a_report(reconcile, reported, told, now):
+@pytest.mark.parametrize(
+    "reported_status", [{}, {"lastHeartbeatTime": None}, {"lastHeartbeatTime": "9999-12-31T23:59:59Z"}]
+)
+def test_a_heartbeat_that_cannot_be_is_followed_by_a_report(reconcile, reported, reported_status, now):
     status = reported["status"]
     others = [each for each in status["conditions"] if each["type"] != "Ready"]
-    node = reported | {"status": status | {"conditions": [*others, {"type": "Ready", "status": "True"} | told]}}
+    node = reported | {
+        "status": status | {"conditions": [*others, {"type": "Ready", "status": "True"} | reported_status]}
+    }
     done = reconcile(SPEC, "node-1", {NODE: [node], LEASE: [lease(renewed=now)]})
     (update,) = done.of(Update)
     assert update.obj["status"]["conditions"][-1]["lastHeartbeatTime"] == stamp(now)

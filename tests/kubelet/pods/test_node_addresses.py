@@ -102,7 +102,7 @@ def test_an_address_that_is_none_of_ours_is_nobodys(address):
 
 
 @pytest.mark.parametrize(
-    ("told", "address"),
+    ("node_addresses", "address"),
     [
         ([], ""),
         ([""], ""),
@@ -111,6 +111,9 @@ def test_an_address_that_is_none_of_ours_is_nobodys(address):
         (["fd00::1", "10.0.0.1"], "fd00::1"),
     ],
 )
-def test_a_nodes_address_is_the_first_that_is_one(told, address):
-    addresses = [{"type": "Hostname", "address": "10.9.9.9"}, *({"type": "InternalIP", "address": a} for a in told)]
+def test_a_nodes_address_is_the_first_that_is_one(node_addresses, address):
+    addresses = [
+        {"type": "Hostname", "address": "10.9.9.9"},
+        *({"type": "InternalIP", "address": a} for a in node_addresses),
+    ]
     assert address_of({"status": {"addresses": addresses}}) == address

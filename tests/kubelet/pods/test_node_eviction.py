@@ -16,8 +16,8 @@ UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
 
 
 def toleration(seconds=None, **more):
-    found = {"key": TAINT["key"], "operator": "Exists", "effect": "NoExecute"} | more
-    return found if seconds is None else found | {"tolerationSeconds": seconds}
+    fields = {"key": TAINT["key"], "operator": "Exists", "effect": "NoExecute"} | more
+    return fields if seconds is None else fields | {"tolerationSeconds": seconds}
 
 
 @pytest.mark.parametrize(

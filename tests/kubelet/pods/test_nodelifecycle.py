@@ -180,8 +180,8 @@ def test_taints_follow_from_conditions_and_others_are_left_alone(new_cluster, ma
     if expected is None:
         assert patches == []
         return
-    found = [{key: each[key] for key in ("key", "effect")} for each in patches[0].body["spec"]["taints"]]
-    assert found == ([{"key": "mine", "effect": "NoExecute"}] if expected == "mine" else expected)
+    taints = [{key: each[key] for key in ("key", "effect")} for each in patches[0].body["spec"]["taints"]]
+    assert taints == ([{"key": "mine", "effect": "NoExecute"}] if expected == "mine" else expected)
 
 
 def test_a_cordoned_node_is_tainted_until_it_is_uncordoned(new_cluster, make_node):

@@ -14,10 +14,10 @@ def is_ready(obj):
 
 @pytest.fixture
 async def client(at_work):
-    async with at_work(nodes=2, controllers=CONTROLLERS) as found:
+    async with at_work(nodes=2, controllers=CONTROLLERS) as opened:
         for name in ("node-1", "node-2"):
-            await found.until(NODES, name, is_ready)
-        yield found
+            await opened.until(NODES, name, is_ready)
+        yield opened
 
 
 async def test_pods_run_where_they_are_bound_and_go_when_they_are_deleted(client):
@@ -99,5 +99,5 @@ async def test_a_deleted_node_stays_away(client):
     await client.until_gone(NODES, "node-2")
     await client.run("a", nodeName="node-1")
     await client.until(PODS, "a", is_ready)
-    found = await client.do("GET", NODES)
-    assert [node["metadata"]["name"] for node in found["items"]] == ["node-1"]
+    listed = await client.do("GET", NODES)
+    assert [node["metadata"]["name"] for node in listed["items"]] == ["node-1"]

@@ -7,14 +7,14 @@ from controller_manager.kubelet.pods.lifecycle import advance
 
 def test_a_crash_loop_backs_off_twice_as_long_each_time(live):
     life = live("crash.mockube.io/app").until(700)
-    assert life.told_at("Started") == [0, 1, 11, 31, 71, 151, 311, 611]
+    assert life.event_times("Started") == [0, 1, 11, 31, 71, 151, 311, 611]
     assert (life.phase, life.is_ready(), life.shown()) == ("Running", False, "CrashLoopBackOff")
     web = life.container()
     assert (web["restartCount"], web["lastState"]["terminated"]["exitCode"]) == (7, 1)
     assert web["state"]["waiting"]["message"] == (
         "back-off 5m0s restarting failed container=web pod=web_default(uid-web)"
     )
-    assert "BackOff: Back-off restarting failed container web in pod web_default(uid-web)" in life.told
+    assert "BackOff: Back-off restarting failed container web in pod web_default(uid-web)" in life.event_texts
 
 
 def test_a_crash_loop_shows_the_crash_before_it_shows_the_wait(live):
@@ -97,9 +97,9 @@ def test_out_of_memory_is_told_by_reason_and_code(live):
 def test_an_unhealthy_container_is_killed_and_started_again(live):
     probe = {"httpGet": {"port": 80}, "failureThreshold": 3, "periodSeconds": 5}
     life = live(annotations={"mockube.io/unhealthy-after": "20"}, livenessProbe=probe).until(32)
-    assert life.told_at("Killing") == [30]
-    assert "Unhealthy: Liveness probe failed: HTTP probe failed with statuscode: 503" in life.told
-    assert "Killing: Container web failed liveness probe, will be restarted" in life.told
+    assert life.event_times("Killing") == [30]
+    assert "Unhealthy: Liveness probe failed: HTTP probe failed with statuscode: 503" in life.event_texts
+    assert "Killing: Container web failed liveness probe, will be restarted" in life.event_texts
     web = life.container()
     assert (web["restartCount"], web["lastState"]["terminated"]["exitCode"], web["ready"]) == (1, 137, True)
 
@@ -110,7 +110,7 @@ def test_a_pod_that_is_active_too_long_fails(live):
     assert life.status["message"] == "Pod was active on the node longer than the specified deadline"
     assert life.container()["state"]["terminated"]["exitCode"] == 137
     assert life.condition("Ready")["reason"] == "PodFailed"
-    assert life.told[-2:] == [
+    assert life.event_texts[-2:] == [
         "DeadlineExceeded: Pod was active on the node longer than the specified deadline",
         "Killing: Stopping container web",
     ]
@@ -120,7 +120,7 @@ def test_a_pod_may_be_evicted_by_its_node(live):
     life = live(annotations={"mockube.io/evict-after": "10"}).until(11)
     assert (life.phase, life.status["reason"]) == ("Failed", "Evicted")
     assert life.condition("DisruptionTarget")["reason"] == "TerminationByKubelet"
-    assert life.told_at("Evicted") == [10]
+    assert life.event_times("Evicted") == [10]
 
 
 # -- being deleted -----------------------------------------------------------------------------------------------------
@@ -144,12 +144,17 @@ def deleted(live):
 def test_a_pod_that_is_deleted_stops_and_goes_at_once(deleted):
     life = deleted()
     step = life.look(10.1)
-    assert (step.gone, step.status, step.wait, life.told) == (True, None, None, ["Killing: Stopping container web"])
+    assert (step.gone, step.status, step.wait, life.event_texts) == (
+        True,
+        None,
+        None,
+        ["Killing: Stopping container web"],
+    )
 
 
-def test_a_pod_that_never_ran_goes_at_once(make_pod, place):
+def test_a_pod_that_never_ran_goes_at_once(make_pod, node_context):
     meta = {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}
-    step = advance(make_pod(meta=meta), place, 1_800_000_001)
+    step = advance(make_pod(meta=meta), node_context, 1_800_000_001)
     assert (step.gone, list(step.events)) == (True, [])
 
 
@@ -166,7 +171,7 @@ def test_a_pod_may_take_its_time_to_stop_but_no_more_than_its_grace(deleted, mor
     life = deleted(**more)
     life.until(60)
     assert next(int(at) for at, step in life.steps if step.gone) == gone_at
-    assert life.told_at("Killing") == [10]
+    assert life.event_times("Killing") == [10]
 
 
 def test_a_shorter_grace_is_heeded(deleted):

@@ -9,10 +9,10 @@ PULL_ERROR = (
 
 def test_a_pull_that_fails_is_tried_again_and_again(live):
     life = live("nginx:1.161").until(75)
-    assert life.told_at("Pulling") == [0, 10, 30, 70]
-    assert life.told_at("BackOff") == [2, 12, 32, 72]
+    assert life.event_times("Pulling") == [0, 10, 30, 70]
+    assert life.event_times("BackOff") == [2, 12, 32, 72]
     assert (life.phase, life.container()["restartCount"]) == ("Pending", 0)
-    assert life.told[:5] == [
+    assert life.event_texts[:5] == [
         'Pulling: Pulling image "nginx:1.161"',
         f'Failed: Failed to pull image "nginx:1.161": {PULL_ERROR}',
         "Failed: Error: ErrImagePull",
@@ -32,7 +32,7 @@ def test_a_pull_that_fails_shows_why(live):
 
 def test_a_pull_that_failed_may_succeed_later(live):
     life = live(annotations={"mockube.io/pull-failures": "2"}).until(31)
-    assert life.told_at("Started") == [30]
+    assert life.event_times("Started") == [30]
     assert life.is_ready()
 
 
@@ -73,7 +73,7 @@ def test_a_name_that_is_no_image_waits_for_another(live):
         "invalid reference format: repository name (library/Nginx) must be lowercase"
     )
     assert life.container()["state"]["waiting"] == {"reason": "InvalidImageName", "message": message}
-    assert life.told == [f"InspectFailed: {message}", "Failed: Error: InvalidImageName"]
+    assert life.event_texts == [f"InspectFailed: {message}", "Failed: Error: InvalidImageName"]
     life.pod["spec"]["containers"][0]["image"] = "nginx"
     life.look(61)
     assert life.is_ready()

@@ -31,14 +31,14 @@ def test_init_containers_run_one_after_the_other(with_inits):
     assert (life.shown("a"), life.container("a")["ready"], life.shown("b")) == ("Completed", True, "Running")
     life.until(8)
     assert (life.phase, life.is_ready(), life.condition("Initialized")["status"]) == ("Running", True, "True")
-    assert life.told_at("Started") == [0, 3, 7]
+    assert life.event_times("Started") == [0, 3, 7]
 
 
 def test_init_containers_that_are_not_understood_end_at_once(with_inits):
     life = with_inits(container("a", "migrate:1"), container("b", "migrate:1"))
     life.look()
     assert life.is_ready()
-    assert life.told_at("Started") == [0, 0, 0]
+    assert life.event_times("Started") == [0, 0, 0]
 
 
 def test_an_init_container_that_fails_is_tried_again(with_inits):
@@ -50,7 +50,7 @@ def test_an_init_container_that_recovers_lets_the_pod_start(with_inits):
     annotations = {"a.mockube.io/exit-code": "1", "a.mockube.io/exit-times": "2"}
     life = with_inits(container("a", "migrate:1"), annotations=annotations).until(30)
     assert (life.container("a")["restartCount"], life.is_ready()) == (2, True)
-    assert life.told_at("Started") == [0, 1, 11, 11]
+    assert life.event_times("Started") == [0, 1, 11, 11]
 
 
 def test_an_init_container_that_fails_for_good_fails_the_pod(with_inits):
@@ -83,7 +83,7 @@ def test_sidecars_go_when_the_pod_is_done(with_inits):
     proxy = container("proxy", restartPolicy="Always")
     life = with_inits(proxy, spec={"restartPolicy": "Never"}, annotations={"web.mockube.io/exit-after": "5"}).until(6)
     assert (life.phase, life.shown("proxy")) == ("Succeeded", "Error")
-    assert life.told[-1] == "Killing: Stopping container proxy"
+    assert life.event_texts[-1] == "Killing: Stopping container proxy"
 
 
 def test_a_container_for_debugging_is_started_and_counts_for_nothing(live):

@@ -81,7 +81,7 @@ def test_a_sidecar_is_started_again_in_the_words_of_init_containers(live):
     renew(life, "proxy:2", name="proxy", field="initContainers")
     assert life.container("proxy")["restartCount"] == 1
     assert life.container("web")["restartCount"] == 0
-    assert "Killing: Init container proxy definition changed" in life.told
+    assert "Killing: Init container proxy definition changed" in life.event_texts
 
 
 def test_what_an_init_container_did_stays_done(live):
@@ -90,7 +90,7 @@ def test_what_an_init_container_did_stays_done(live):
     assert life.is_ready()
     renew(life, "complete.mockube.io/first:2", name="first", field="initContainers")
     assert life.container("first")["restartCount"] == 0
-    assert not any("definition changed" in told for told in life.told)
+    assert not any("definition changed" in event for event in life.event_texts)
 
 
 def test_a_start_that_takes_time_shows_as_creating(live):
@@ -101,7 +101,7 @@ def test_a_start_that_takes_time_shows_as_creating(live):
     assert life.container()["lastState"]["terminated"]["exitCode"] == 143
     life.until(106)
     assert (life.shown(), life.is_ready(), life.container()["restartCount"]) == ("Running", True, 1)
-    assert life.told_at("Killing") == [100]
+    assert life.event_times("Killing") == [100]
 
 
 def test_probes_begin_anew(live):
@@ -124,7 +124,7 @@ def test_an_image_that_cannot_be_pulled_keeps_the_old_one_in_the_status(live):
     assert (life.shown(), life.is_ready(), life.phase) == ("ErrImagePull", False, "Running")
     assert (after["image"], after["imageID"], after["restartCount"]) == (before["image"], before["imageID"], 0)
     life.until(175)
-    assert [at for at in life.told_at("Pulling") if at] == [100, 110, 130, 170]
+    assert [at for at in life.event_times("Pulling") if at] == [100, 110, 130, 170]
     renew(life, "nginx:1.28", at=176)
     assert (life.is_ready(), life.container()["restartCount"]) == (True, 1)
 
@@ -140,8 +140,8 @@ def test_going_back_from_an_image_that_cannot_be_pulled_starts_the_old_one(live)
 def test_another_image_that_cannot_be_pulled_is_tried_at_once(live):
     life = live("fail.mockube.io/app:1").until(15)
     renew(life, "fail.mockube.io/app:2", at=16)
-    assert 'Pulling: Pulling image "fail.mockube.io/app:2"' in life.told
-    assert life.told_at("Pulling") == [0, 10, 16]
+    assert 'Pulling: Pulling image "fail.mockube.io/app:2"' in life.event_texts
+    assert life.event_times("Pulling") == [0, 10, 16]
 
 
 def test_a_crash_loop_ends_at_once_where_the_image_is_put_right(live):
@@ -164,8 +164,8 @@ def test_a_container_that_ended_for_good_stays_so(live):
 
 def with_condition(life, status):
     others = [each for each in life.status["conditions"] if each["type"] != GATE]
-    told = {"type": GATE, "status": status, "lastTransitionTime": "2027-01-15T08:00:00Z"}
-    life.pod = life.pod | {"status": life.status | {"conditions": [*others, told]}}
+    condition = {"type": GATE, "status": status, "lastTransitionTime": "2027-01-15T08:00:00Z"}
+    life.pod = life.pod | {"status": life.status | {"conditions": [*others, condition]}}
 
 
 def test_a_pod_is_ready_only_while_its_gate_is_open(live):

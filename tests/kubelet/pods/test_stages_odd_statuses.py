@@ -11,23 +11,23 @@ NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def looked(make_pod, place):
+def looked(make_pod, node_context):
     """The status that a look at a pod with this status gives; None where it stays."""
 
-    def look(status, at=NOW, place=place, spec=None, meta=None):
+    def look(status, at=NOW, context=node_context, spec=None, meta=None):
         pod = make_pod(spec=spec, meta=meta)
-        return advance(pod | {"status": pod["status"] | status}, place, at)
+        return advance(pod | {"status": pod["status"] | status}, context, at)
 
     return look
 
 
 def test_a_node_without_an_address_gives_none_to_the_status(looked):
-    status = looked({}, place=NodeContext("node-1", "", "10.244.0.2")).status
+    status = looked({}, context=NodeContext("node-1", "", "10.244.0.2")).status
     assert (status["podIP"], "hostIP" in status, "hostIPs" in status) == ("10.244.0.2", False, False)
 
 
 def test_a_pod_of_the_hosts_network_on_a_node_without_an_address_has_none(looked):
-    status = looked({}, place=NodeContext("node-1", "", ""), spec={"hostNetwork": True}).status
+    status = looked({}, context=NodeContext("node-1", "", ""), spec={"hostNetwork": True}).status
     assert status["phase"] == "Running"
     assert not {"podIP", "podIPs", "hostIP", "hostIPs"} & {*status}
 

@@ -12,7 +12,7 @@ def test_a_plain_pod_runs_and_is_ready_after_one_look(live):
     life = live()
     step = life.look()
     assert (life.phase, life.is_ready(), step.wait) == ("Running", True, None)
-    assert life.told == [
+    assert life.event_texts == [
         'Pulled: Container image "nginx:1.27" already present on machine and can be accessed by the pod',
         "Created: Container created",
         "Started: Container started",
@@ -70,7 +70,7 @@ def test_a_pod_that_runs_stays_as_it_is_and_asks_for_nothing(live, later):
 def test_an_image_that_is_always_pulled_is_pulled(live):
     life = live(imagePullPolicy="Always")
     life.look()
-    assert life.told[:2] == [
+    assert life.event_texts[:2] == [
         'Pulling: Pulling image "nginx:1.27"',
         'Pulled: Successfully pulled image "nginx:1.27" in 0s (0s including waiting). Image size: 0 bytes.',
     ]
@@ -89,7 +89,7 @@ def test_a_slow_start_shows_as_creating(live):
     assert life.condition("PodReadyToStartContainers")["status"] == "True"
     assert life.condition("ContainersReady")["message"] == "containers with unready status: [web]"
     assert life.until(6).phase == "Running"
-    assert life.told_at("Started") == [5]
+    assert life.event_times("Started") == [5]
 
 
 def test_a_new_generation_is_observed(live):
@@ -121,15 +121,15 @@ def test_a_container_whose_image_changes_is_started_again(live):
         1,
         143,
     )
-    assert "Killing: Container web definition changed, will be restarted" in life.told
+    assert "Killing: Container web definition changed, will be restarted" in life.event_texts
 
 
 def test_annotations_that_mean_nothing_are_told_once(live):
     life = live(annotations={"mockube.io/exit-after": "soon"}).until(100)
     assert life.is_ready()
     why = '"soon" is no duration: write "90", "1m30s" or "never"'
-    told = [told for told in life.told if told.startswith("Invalid")]
-    assert told == [f"InvalidAnnotation: Annotation mockube.io/exit-after is ignored: {why}"]
+    messages = [messages for messages in life.event_texts if messages.startswith("Invalid")]
+    assert messages == [f"InvalidAnnotation: Annotation mockube.io/exit-after is ignored: {why}"]
 
 
 def test_a_pod_for_which_no_address_is_left_waits_for_one(make_pod):
@@ -165,10 +165,10 @@ def test_readiness_may_be_put_off_and_is_complained_of_where_there_is_a_probe(li
     life = live(annotations={"mockube.io/ready-after": "10"}, readinessProbe={"httpGet": {"port": 80}})
     life.until(9)
     assert (life.phase, life.is_ready(), life.condition("Ready")["reason"]) == ("Running", False, "ContainersNotReady")
-    assert "Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 503" in life.told
+    assert "Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 503" in life.event_texts
     assert life.until(11).is_ready()
     assert life.condition("Ready")["lastTransitionTime"] == "2027-01-15T08:00:10Z"
-    assert life.told_at("Unhealthy") == [0]
+    assert life.event_times("Unhealthy") == [0]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_readiness_may_be_put_off_and_is_complained_of_where_there_is_a_probe(li
 def test_probes_complain_each_in_its_own_words(live, probe, why):
     life = live("unready.mockube.io/app", readinessProbe=probe)
     life.look()
-    assert f"Unhealthy: Readiness probe failed: {why}" in life.told
+    assert f"Unhealthy: Readiness probe failed: {why}" in life.event_texts
 
 
 def test_a_container_that_is_never_ready_asks_for_nothing(live):

@@ -141,11 +141,11 @@ async def stage(pki: Certificates) -> AsyncIterator[Stage]:
     world = Caches()
     for kind in (CLAIM, CONFIG_MAP, NODE, POD, SERVICE):
         world.cache(kind)
-    found = Stage(world, StageClock(), pki)
+    new_stage = Stage(world, StageClock(), pki)
     settings = StreamSettings(pki.kubelet, pki.kubelet_key, pki.authority)
-    async with serving_streams(world, settings, found.clock, found.perform) as port:
-        found.port = port
-        yield found
+    async with serving_streams(world, settings, new_stage.clock, new_stage.perform) as port:
+        new_stage.port = port
+        yield new_stage
 
 
 def client_tls(pki: Certificates, certificate: Path | None = None, key: Path | None = None) -> ssl.SSLContext:

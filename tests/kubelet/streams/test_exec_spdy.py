@@ -75,7 +75,7 @@ def spdy(raw):
 
 
 def streams(*names):
-    return [SynStream(2 * place + 1, {"streamtype": name}) for place, name in enumerate(names)]
+    return [SynStream(2 * index + 1, {"streamtype": name}) for index, name in enumerate(names)]
 
 
 ALL = streams("error", "stdin", "stdout", "stderr")

@@ -50,12 +50,12 @@ async def test_output_errors_and_the_exit_code_have_a_channel_each(stage, kubele
     assert (channels[1], channels[2], json.loads(channels[3])) == (b"out\n", b"err\n", failure(3))
 
 
-@pytest.mark.parametrize(("protocol", "told"), [("v4.channel.k8s.io", True), ("channel.k8s.io", False)])
-async def test_success_is_told_by_newer_protocols_alone(stage, kubelet, protocol, told):
+@pytest.mark.parametrize(("protocol", "status"), [("v4.channel.k8s.io", True), ("channel.k8s.io", False)])
+async def test_success_is_told_by_newer_protocols_alone(stage, kubelet, protocol, status):
     stage.pod()
     async with kubelet.ws_connect(url("true"), protocols=[protocol]) as socket:
         channels = await received(socket)
-    assert (json.loads(channels[3]) == SUCCESS) if told else (3 not in channels)
+    assert (json.loads(channels[3]) == SUCCESS) if status else (3 not in channels)
 
 
 async def test_the_first_message_is_empty_and_says_that_the_connection_stands(stage, kubelet):

@@ -80,7 +80,7 @@ def test_exec_ends_with_the_commands_exit_code(kubectl, command, code, err):
 
 @pytest.mark.parametrize("given", ["", "one line\n", "no end", "x" * 300_000])
 def test_exec_reads_what_is_piped_into_it(kubectl, given):
-    assert kubectl.told("exec -i web -c web -- cat", given) == given
+    assert kubectl.output("exec -i web -c web -- cat", given) == given
 
 
 def test_a_script_is_piped_into_a_shell(kubectl):
@@ -131,9 +131,9 @@ def _forwarded(process: subprocess.Popen[str]) -> int:
     """The port of this machine that leads to the pod."""
     assert process.stdout is not None
     line = process.stdout.readline()
-    found = re.match(r"Forwarding from 127\.0\.0\.1:(\d+) -> \d+", line)
-    assert found, line
-    return int(found[1])
+    match = re.match(r"Forwarding from 127\.0\.0\.1:(\d+) -> \d+", line)
+    assert match, line
+    return int(match[1])
 
 
 def test_a_port_is_forwarded_again_and_again(kubectl):

@@ -134,9 +134,9 @@ async def test_a_port_at_which_nobody_listens_is_told_as_containerd_does(stage, 
     async with tunnel() as peer:
         await peer.send(*pair(0, port=81), *pair(1))
         await peer.until(lambda frames: any(isinstance(frame, RstStream) for frame in frames))
-        told = peer.data(1).decode()
-        sandbox = told.split()[6].rstrip(",")
-        assert told == REFUSED.replace("SANDBOX", sandbox).replace("SHORT", sandbox[:8])
+        reason = peer.data(1).decode()
+        sandbox = reason.split()[6].rstrip(",")
+        assert reason == REFUSED.replace("SANDBOX", sandbox).replace("SHORT", sandbox[:8])
         await peer.send(Data(7, GET))
         await peer.until(lambda _: peer.data(7).endswith(b"\n"))
 

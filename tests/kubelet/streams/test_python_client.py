@@ -28,8 +28,8 @@ def api(running):
 
 
 def execute(api, *command, **more):
-    wanted = {"command": list(command), "stdout": True, "stderr": True, "stdin": False, "tty": False} | more
-    return stream.stream(api.connect_get_namespaced_pod_exec, **WEB | wanted)
+    options = {"command": list(command), "stdout": True, "stderr": True, "stdin": False, "tty": False} | more
+    return stream.stream(api.connect_get_namespaced_pod_exec, **WEB | options)
 
 
 def test_a_command_gives_what_it_puts_out(api):

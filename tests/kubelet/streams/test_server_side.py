@@ -35,21 +35,21 @@ class Kubelet:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         self.asked.append(request)
-        found: web.StreamResponse = await self.answer(request)
-        return found
+        response: web.StreamResponse = await self.answer(request)
+        return response
 
 
 @pytest.fixture
 async def kubelet(pki) -> AsyncIterator[Kubelet]:
-    found = Kubelet()
+    server = Kubelet()
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(pki.authority))
     tls.load_cert_chain(pki.kubelet, pki.kubelet_key)
     tls.verify_mode = ssl.CERT_REQUIRED
-    runner = web.ServerRunner(web.Server(found.handle, handler_cancellation=True), shutdown_timeout=0.1)
+    runner = web.ServerRunner(web.Server(server.handle, handler_cancellation=True), shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
-    found.port = runner.addresses[0][1]
-    yield found
+    server.port = runner.addresses[0][1]
+    yield server
     await runner.cleanup()
 
 
@@ -328,8 +328,8 @@ async def test_a_port_that_is_closed_is_told_as_go_does(client, unused_tcp_port)
     why = f"dial tcp 127.0.0.1:{unused_tcp_port}: connect: connection refused"
     url = f"https://127.0.0.1:{unused_tcp_port}/containerLogs/n/p/c"
     await refused(client, LOG, 500, f'Get "{url}": {why}')
-    told = await refused(client, f"{EXEC}?command=ls", 500, f"error dialing backend: {why}", headers=UPGRADE)
-    assert "reason" not in told
+    message = await refused(client, f"{EXEC}?command=ls", 500, f"error dialing backend: {why}", headers=UPGRADE)
+    assert "reason" not in message
 
 
 async def test_a_certificate_that_is_no_kubelets_is_refused(config, kubelet, pki, tmp_path):

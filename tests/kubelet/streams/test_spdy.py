@@ -33,14 +33,14 @@ FRAMES: list[Frame] = [
 
 def joined(frames):
     """The frames, with data that came in pieces put together."""
-    found: list[Frame] = []
+    joined_frames: list[Frame] = []
     for frame in frames:
-        last = found[-1] if found else None
+        last = joined_frames[-1] if joined_frames else None
         if isinstance(frame, Data) and isinstance(last, Data) and last.stream == frame.stream and not last.final:
-            found[-1] = Data(frame.stream, last.data + frame.data, frame.final)
+            joined_frames[-1] = Data(frame.stream, last.data + frame.data, frame.final)
         else:
-            found.append(frame)
-    return found
+            joined_frames.append(frame)
+    return joined_frames
 
 
 def test_the_dictionary_is_that_of_the_draft():

@@ -139,11 +139,11 @@ class Web:
         """Create or change it."""
         self.kubectl.says("apply -f -", "uniteddeployment.apps.kruise.io/web (created|configured|unchanged)", text)
 
-    def until(self, **wanted: Any) -> None:
+    def until(self, **expected: Any) -> None:
         """Wait for what its status says once its controller has seen it as it is."""
-        generation = self.kubectl.told("get ud web -o jsonpath={.metadata.generation}")
-        for field, value in {"observedGeneration": generation, **wanted}.items():
-            self.kubectl.told(f"wait ud/web --for=jsonpath={{.status.{field}}}={value} {PATIENCE}")
+        generation = self.kubectl.output("get ud web -o jsonpath={.metadata.generation}")
+        for field, value in {"observedGeneration": generation, **expected}.items():
+            self.kubectl.output(f"wait ud/web --for=jsonpath={{.status.{field}}}={value} {PATIENCE}")
 
     def done(self, replicas: int) -> None:
         """Wait until all its pods are there, ready and new."""
@@ -155,7 +155,7 @@ class Web:
 
     def gone(self, what: str) -> None:
         """Wait until nothing of that is there."""
-        self.kubectl.told(f"wait {what} --for=delete {PATIENCE}")
+        self.kubectl.output(f"wait {what} --for=delete {PATIENCE}")
 
     @property
     def status(self) -> Obj:
@@ -165,8 +165,8 @@ class Web:
     @property
     def pods(self) -> list[Obj]:
         """Its pods that nobody deletes."""
-        found = self._got("pods -l app=web")["items"]
-        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+        pods = self._got("pods -l app=web")["items"]
+        return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
 
     @property
     def spread(self) -> dict[str, list[str]]:
@@ -180,10 +180,10 @@ class Web:
 
     def workloads(self, kind: Kind) -> dict[str, Obj]:
         """Subset → workload; no subset twice."""
-        found = self._got(kind.resource)["items"]
-        names = [each["metadata"]["labels"][SUBSET] for each in found]
+        workloads = self._got(kind.resource)["items"]
+        names = [each["metadata"]["labels"][SUBSET] for each in workloads]
         assert len({*names}) == len(names), names
-        return dict(zip(names, found, strict=True))
+        return dict(zip(names, workloads, strict=True))
 
     def sizes(self, kind: Kind) -> dict[str, int]:
         """Subset → how many pods its workload is to have."""
@@ -192,25 +192,25 @@ class Web:
     @property
     def revisions(self) -> dict[str, int]:
         """Name of each of its own revisions → its number."""
-        found = self._got("controllerrevisions")["items"]
-        owned = [each for each in found if each["metadata"]["ownerReferences"][0]["kind"] == "UnitedDeployment"]
+        revisions = self._got("controllerrevisions")["items"]
+        owned = [each for each in revisions if each["metadata"]["ownerReferences"][0]["kind"] == "UnitedDeployment"]
         return {each["metadata"]["name"]: each["revision"] for each in owned}
 
     @property
     def events(self) -> list[str]:
         """Reasons and messages, the oldest first."""
-        found = self._got("events --field-selector involvedObject.kind=UnitedDeployment")["items"]
-        found.sort(key=lambda event: event["metadata"]["creationTimestamp"])
-        return [f"{event['reason']}: {event['message']}" for event in found]
+        events = self._got("events --field-selector involvedObject.kind=UnitedDeployment")["items"]
+        events.sort(key=lambda event: event["metadata"]["creationTimestamp"])
+        return [f"{event['reason']}: {event['message']}" for event in events]
 
-    def _by_subset(self, told: Callable[[Obj], str]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+    def _by_subset(self, value_of: Callable[[Obj], str]) -> dict[str, list[str]]:
+        values: dict[str, list[str]] = {}
         for pod in self.pods:
-            found.setdefault(pod["metadata"]["labels"][SUBSET], []).append(told(pod))
-        return {name: sorted(each) for name, each in sorted(found.items())}
+            values.setdefault(pod["metadata"]["labels"][SUBSET], []).append(value_of(pod))
+        return {name: sorted(each) for name, each in sorted(values.items())}
 
     def _got(self, what: str) -> Any:
-        return json.loads(self.kubectl.told(f"get {what} -o json"))
+        return json.loads(self.kubectl.output(f"get {what} -o json"))
 
 
 @pytest.fixture

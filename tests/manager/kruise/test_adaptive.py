@@ -20,7 +20,7 @@ RESERVED = "apps.kruise.io/united-deployment-reserved-pod"
 def opened(web: Web) -> Iterator[Web]:
     """After the test the node of zone b takes pods."""
     yield web
-    web.kubectl.told("uncordon node-2")
+    web.kubectl.output("uncordon node-2")
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def test_pods_of_a_closed_zone_go_elsewhere(closed: Web, kind: Kind, united: Wri
     closed.settles(lambda: schedulable(closed) == ("False", "reschedule", "timeout pending pods found"))
     closed.done(8)
     assert closed.spread == {"zone-a": ["node-1"] * 3, "zone-c": ["node-3"] * 5}
-    closed.kubectl.told("uncordon node-2")
+    closed.kubectl.output("uncordon node-2")
     recovered = ("True", "recover", "unschedulable subset recovered after 2.000000 seconds")
     closed.settles(lambda: schedulable(closed) == recovered)
     assert closed.spread == {"zone-a": ["node-1"] * 3, "zone-c": ["node-3"] * 5}
-    closed.kubectl.told("scale ud web --replicas=10")
+    closed.kubectl.output("scale ud web --replicas=10")
     closed.done(10)
     assert closed.spread == {"zone-a": ["node-1"] * 3, "zone-b": ["node-2"] * 2, "zone-c": ["node-3"] * 5}
 
@@ -70,12 +70,12 @@ def test_reserved_pods_wait_for_their_zone_and_others_stand_in_for_them(closed: 
     assert closed.spread == {"zone-a": ["node-1"] * 3, "zone-b": [""] * 3, "zone-c": ["node-3"] * 5}
     assert schedulable(closed) == ("False", "reschedule", "reserved pods found")
     assert closed.status["labelSelector"] == f"app=web,{RESERVED}=false"
-    labels = closed.kubectl.told(f"get pods -l {RESERVED}=true -o name").split()
+    labels = closed.kubectl.output(f"get pods -l {RESERVED}=true -o name").split()
     assert len(labels) == 3
-    closed.kubectl.told("uncordon node-2")
+    closed.kubectl.output("uncordon node-2")
     closed.settles(lambda: schedulable(closed) == ("True", "reschedule", "no reserved pods"))
     closed.settles(
         lambda: closed.spread == {"zone-a": ["node-1"] * 3, "zone-b": ["node-2"] * 3, "zone-c": ["node-3"] * 2}
     )
     closed.done(8)
-    assert closed.kubectl.told(f"get pods -l {RESERVED}=true -o name") == ""
+    assert closed.kubectl.output(f"get pods -l {RESERVED}=true -o name") == ""

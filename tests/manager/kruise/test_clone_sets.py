@@ -24,32 +24,32 @@ def clone_set(image: str = "nginx:1", **spec: Any) -> str:
     return json.dumps({"apiVersion": "apps.kruise.io/v1beta1", "kind": "CloneSet", "metadata": meta, "spec": whole})
 
 
-def until(kubectl: Kubectl, **wanted: Any) -> None:
+def until(kubectl: Kubectl, **expected: Any) -> None:
     """Wait for what the status of the CloneSet "solo" says once its controller has seen it as it is."""
-    generation = kubectl.told("get cloneset solo -o jsonpath={.metadata.generation}")
-    for field, value in {"observedGeneration": generation, **wanted}.items():
-        kubectl.told(f"wait cloneset/solo --for=jsonpath={{.status.{field}}}={value} --timeout=300s")
+    generation = kubectl.output("get cloneset solo -o jsonpath={.metadata.generation}")
+    for field, value in {"observedGeneration": generation, **expected}.items():
+        kubectl.output(f"wait cloneset/solo --for=jsonpath={{.status.{field}}}={value} --timeout=300s")
 
 
 def pods(kubectl: Kubectl) -> list[Obj]:
     """Those that nobody deletes."""
-    found = json.loads(kubectl.told("get pods -o json"))["items"]
-    return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+    pods = json.loads(kubectl.output("get pods -o json"))["items"]
+    return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
 
 
-def identities(found: list[Obj]) -> set[tuple[str, str, str, str]]:
+def identities(pods: list[Obj]) -> set[tuple[str, str, str, str]]:
     """Name, uid, node and address of each."""
     return {
         (pod["metadata"]["name"], pod["metadata"]["uid"], pod["spec"]["nodeName"], pod["status"]["podIP"])
-        for pod in found
+        for pod in pods
     }
 
 
-def restarts(found: list[Obj]) -> set[tuple[str, str, int]]:
+def restarts(pods: list[Obj]) -> set[tuple[str, str, int]]:
     """Container, image and how often it was started again, of all."""
     return {
         (each["name"], each["image"], each["restartCount"])
-        for pod in found
+        for pod in pods
         for each in pod["status"]["containerStatuses"]
     }
 
@@ -98,8 +98,8 @@ def test_a_set_as_released_versions_write_it_is_updated_as_it_says(kubectl: Kube
     assert identities(pods(kubectl)) == identities(before)
     old = "get clonesets.v1alpha1.apps.kruise.io solo -o jsonpath={.spec.updateStrategy.type}"
     kubectl.says(old, "InPlaceIfPossible")
-    generation = kubectl.told("get cloneset solo -o jsonpath={.metadata.generation}")
-    kubectl.told("apply -f -", released("nginx:2"))  # with a list of containers that lacks what was filled in
+    generation = kubectl.output("get cloneset solo -o jsonpath={.metadata.generation}")
+    kubectl.output("apply -f -", released("nginx:2"))  # with a list of containers that lacks what was filled in
     kubectl.says("get cloneset solo -o jsonpath={.metadata.generation}", generation)
 
 
@@ -107,17 +107,17 @@ def test_more_than_a_new_image_makes_new_pods(solo: Kubectl) -> None:
     before = {pod["metadata"]["uid"] for pod in pods(solo)}
     changed = json.loads(clone_set(**IN_PLACE))
     changed["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "A", "value": "B"}]
-    solo.told("apply -f -", json.dumps(changed))
+    solo.output("apply -f -", json.dumps(changed))
     until(solo, updatedAvailableReplicas=3)
     assert not before & {pod["metadata"]["uid"] for pod in pods(solo)}
 
 
 def test_a_partition_holds_pods_back(solo: Kubectl) -> None:
     held = {"updateStrategy": {"rollingUpdate": {"podUpdatePolicy": "InPlaceIfPossible", "partition": "50%"}}}
-    solo.told("apply -f -", clone_set("nginx:2", **held))
+    solo.output("apply -f -", clone_set("nginx:2", **held))
     until(solo, updatedReadyReplicas=1, expectedUpdatedReplicas=1)
     assert sorted(pod["spec"]["containers"][0]["image"] for pod in pods(solo)) == ["nginx:1", "nginx:1", "nginx:2"]
-    solo.told("apply -f -", clone_set("nginx:2", **IN_PLACE))
+    solo.output("apply -f -", clone_set("nginx:2", **IN_PLACE))
     until(solo, updatedReadyReplicas=3)
 
 
@@ -125,8 +125,8 @@ def test_a_pod_that_is_named_goes_when_the_set_gets_smaller(solo: Kubectl) -> No
     """Row C4."""
     named, *others = sorted(pod["metadata"]["name"] for pod in pods(solo))
     patch = json.dumps({"spec": {"replicas": 2, "scaleStrategy": {"podsToDelete": [named]}}})
-    solo.told(f"patch cloneset solo --type=merge -p '{patch}'")
-    solo.told(f"wait pod/{named} --for=delete --timeout=300s")
+    solo.output(f"patch cloneset solo --type=merge -p '{patch}'")
+    solo.output(f"wait pod/{named} --for=delete --timeout=300s")
     until(solo, replicas=2, readyReplicas=2)
     assert sorted(pod["metadata"]["name"] for pod in pods(solo)) == others
     solo.says("scale cloneset solo --replicas=4", "cloneset.apps.kruise.io/solo scaled")

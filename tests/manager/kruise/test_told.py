@@ -157,7 +157,7 @@ def test_what_cannot_be_made_is_told_of_and_the_rest_is_there(web: Web, kinds: d
     patch = {"metadata": {"labels": {"app": "other"}}}
     web.apply(united(kinds["Deployment"], subsets={"b": {"patch": patch}}))
     web.until(readyReplicas=4)
-    web.kubectl.told("wait ud/web --for=condition=SubsetProvisioned=false --timeout=300s")
+    web.kubectl.output("wait ud/web --for=condition=SubsetProvisioned=false --timeout=300s")
     [why] = [each["message"] for each in web.status["conditions"] if each["type"] == "SubsetProvisioned"]
     assert why.startswith("fail to create Subset (Deployment) zone-b: Deployment.apps ")
     assert why.endswith(f" {LABELS}")
@@ -165,4 +165,4 @@ def test_what_cannot_be_made_is_told_of_and_the_rest_is_there(web: Web, kinds: d
     web.settles(lambda: any(event.startswith(failed) for event in web.events))
     web.apply(united(kinds["Deployment"]))
     web.done(6)
-    web.kubectl.told("wait ud/web --for=condition=SubsetProvisioned --timeout=300s")
+    web.kubectl.output("wait ud/web --for=condition=SubsetProvisioned --timeout=300s")

@@ -93,7 +93,7 @@ def test_another_kind_of_template_takes_over(six: Web, kind: Kind, kinds: dict[s
 @ONE
 def test_sizes_that_somebody_changes_are_put_back(six: Web, kind: Kind) -> None:
     """Row U24."""
-    six.kubectl.told(f"scale {kind.resource} -l {SUBSET}=zone-a --replicas=5")
+    six.kubectl.output(f"scale {kind.resource} -l {SUBSET}=zone-a --replicas=5")
     six.settles(lambda: six.sizes(kind) == {"zone-a": 2, "zone-b": 2, "zone-c": 2})
     six.done(6)
 
@@ -102,7 +102,7 @@ def test_sizes_that_somebody_changes_are_put_back(six: Web, kind: Kind) -> None:
 def test_a_workload_that_somebody_deletes_is_made_again(six: Web, kind: Kind) -> None:
     """Row U25."""
     before = uids(six.workloads(kind))
-    six.kubectl.told(f"delete {kind.resource} -l {SUBSET}=zone-b")
+    six.kubectl.output(f"delete {kind.resource} -l {SUBSET}=zone-b")
     six.settles(lambda: "zone-b" in six.workloads(kind))
     six.done(6)
     after = uids(six.workloads(kind))
@@ -113,11 +113,11 @@ def test_a_workload_that_somebody_deletes_is_made_again(six: Web, kind: Kind) ->
 def test_a_workload_that_does_not_tell_its_subset_stops_everything(six: Web, kind: Kind) -> None:
     """Row U21."""
     name = six.workloads(kind)["zone-c"]["metadata"]["name"]
-    six.kubectl.told(f"label {kind.resource}/{name} {SUBSET}-")
+    six.kubectl.output(f"label {kind.resource}/{name} {SUBSET}-")
     why = f"fail to get subSet name from label of subset {six.kubectl.namespace}/{name}: no label {SUBSET} found"
     six.settles(lambda: f"FailedFindSubsets: {why}" in six.events)
-    six.kubectl.told("scale ud web --replicas=9")
-    six.kubectl.told(f"label {kind.resource}/{name} {SUBSET}=zone-c")
+    six.kubectl.output("scale ud web --replicas=9")
+    six.kubectl.output(f"label {kind.resource}/{name} {SUBSET}=zone-c")
     six.done(9)
     assert six.sizes(kind) == {"zone-a": 3, "zone-b": 3, "zone-c": 3}
 
@@ -125,12 +125,12 @@ def test_a_workload_that_does_not_tell_its_subset_stops_everything(six: Web, kin
 @ONE
 def test_a_workload_of_another_label_is_let_go_and_replaced(six: Web, kind: Kind) -> None:
     name = six.workloads(kind)["zone-a"]["metadata"]["name"]
-    six.kubectl.told(f"label {kind.resource}/{name} app=other --overwrite")
-    six.kubectl.told(f"wait {kind.resource}/{name} --for=jsonpath={{.metadata.labels.app}}=other")
+    six.kubectl.output(f"label {kind.resource}/{name} app=other --overwrite")
+    six.kubectl.output(f"wait {kind.resource}/{name} --for=jsonpath={{.metadata.labels.app}}=other")
     owners = f"get {kind.resource}/{name} -o jsonpath={{.metadata.ownerReferences}}"
-    six.settles(lambda: not six.kubectl.told(owners))
-    six.settles(lambda: len(six.kubectl.told(f"get {kind.resource} -l app=web,{SUBSET}=zone-a -o name").split()) == 1)
-    six.kubectl.told(f"delete {kind.resource}/{name}")
+    six.settles(lambda: not six.kubectl.output(owners))
+    six.settles(lambda: len(six.kubectl.output(f"get {kind.resource} -l app=web,{SUBSET}=zone-a -o name").split()) == 1)
+    six.kubectl.output(f"delete {kind.resource}/{name}")
     six.done(6)
 
 
@@ -148,7 +148,7 @@ def test_workloads_that_are_orphaned_are_taken_up_again_and_go_at_last(six: Web,
     before, pods = uids(six.workloads(kind)), {pod["metadata"]["uid"] for pod in six.pods}
     six.kubectl.says("delete ud web --cascade=orphan", DELETED)
     owners = f"get {kind.resource} -o jsonpath={{.items[*].metadata.ownerReferences}}"
-    six.settles(lambda: not six.kubectl.told(owners))
+    six.settles(lambda: not six.kubectl.output(owners))
     six.apply(united(kind))
     six.done(6)
     assert uids(six.workloads(kind)) == before
@@ -169,8 +169,8 @@ def test_of_two_workloads_of_one_subset_the_younger_goes(six: Web, kind: Kind) -
     double = six.workloads(kind)["zone-a"]
     labels, spec = double["metadata"]["labels"], double["spec"] | {"replicas": 0}
     meta = {"name": "zz-double", "labels": labels}
-    six.kubectl.told("create -f -", json.dumps(double | {"metadata": meta, "spec": spec}))
-    six.kubectl.told("scale ud web --replicas=7")
+    six.kubectl.output("create -f -", json.dumps(double | {"metadata": meta, "spec": spec}))
+    six.kubectl.output("scale ud web --replicas=7")
     six.done(7)
     six.gone(f"{kind.resource}/zz-double")
     assert uids(six.workloads(kind)) == before

@@ -77,11 +77,11 @@ def test_it_is_scaled(six: Web, kind: Kind) -> None:
     six.kubectl.says("scale ud web --current-replicas=8 --replicas=3", "uniteddeployment.apps.kruise.io/web scaled")
     six.done(3)
     assert six.sizes(kind) == dict.fromkeys(EVEN, 1)
-    six.kubectl.told("scale ud web --replicas=0")
+    six.kubectl.output("scale ud web --replicas=0")
     six.until(replicas=0)
     assert six.pods == []
     scale = json.loads(
-        six.kubectl.told(
+        six.kubectl.output(
             f"get --raw /apis/apps.kruise.io/v1beta1/namespaces/{six.kubectl.namespace}/uniteddeployments/web/scale"
         )
     )
@@ -117,7 +117,7 @@ def test_a_new_template_goes_as_far_as_partitions_let_it(web: Web, partitioned: 
     assert status["currentRevision"] != status["updatedRevision"]
     assert web.revisions == {status["currentRevision"]: 1, status["updatedRevision"]: 2}
     web.kubectl.refuses("wait ud/web --for=condition=UnitedDeploymentUpdated --timeout=0.1s", "error: timed out .*")
-    web.kubectl.told(
+    web.kubectl.output(
         'patch ud web --type=merge -p \'{"spec":{"updateStrategy":{"manualUpdate":{"partitions":null}}}}\''
     )
     web.done(9)
@@ -155,7 +155,7 @@ def test_a_patch_changes_the_pods_of_its_subset_alone(six: Web, kind: Kind, unit
     six.apply(united(kind, subsets={"b": {"patch": patch}}))
     name = six.workloads(kind)["zone-b"]["metadata"]["name"]
     image = "{.spec.template.spec.containers[0].image}"
-    six.kubectl.told(f"wait {kind.resource}/{name} --for=jsonpath='{image}'=nginx:special --timeout=300s")
+    six.kubectl.output(f"wait {kind.resource}/{name} --for=jsonpath='{image}'=nginx:special --timeout=300s")
     six.settles(lambda: set(six.images["zone-b"]) == {"nginx:special"})
     six.done(6)
     assert six.images == {"zone-a": ["nginx:1"] * 2, "zone-b": ["nginx:special"] * 2, "zone-c": ["nginx:1"] * 2}

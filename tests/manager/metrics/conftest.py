@@ -99,11 +99,11 @@ def content_type(method: str) -> str:
 
 
 def named(text: str) -> dict[str, Any]:
-    found = {}
+    families = {}
     for family in text_string_to_metric_families(text):
-        found[family.name + ("_total" if family.type == "counter" else "")] = family
-    assert sorted(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)) == sorted(found)
-    return found
+        families[family.name + ("_total" if family.type == "counter" else "")] = family
+    assert sorted(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)) == sorted(families)
+    return families
 
 
 @asynccontextmanager

@@ -24,23 +24,23 @@ def panels() -> list[Any]:
 
 
 def expressions() -> list[Any]:
-    found = ((panel["title"], target["expr"]) for panel in panels() for target in panel["targets"])
-    return [pytest.param(expression, id=title) for title, expression in found]
+    pairs = ((panel["title"], target["expr"]) for panel in panels() for target in panel["targets"])
+    return [pytest.param(expression, id=title) for title, expression in pairs]
 
 
 def metrics_of(expression: str) -> list[tuple[str, str]]:
     """The names of metrics in an expression, each with the matchers that follow it."""
     rest = re.sub(r"\bby \([^)]*\)|\[\$__rate_interval\]", "", expression)
-    found = re.findall(r"\b([a-z][a-z_]+)\b(?:\{([^}]*)\})?", rest)
-    return [(name, matchers) for name, matchers in found if name not in FUNCTIONS]
+    is_match = re.findall(r"\b([a-z][a-z_]+)\b(?:\{([^}]*)\})?", rest)
+    return [(name, matchers) for name, matchers in is_match if name not in FUNCTIONS]
 
 
 def matches(labels: dict[str, str], matchers: str) -> bool:
     """Whether a sample has what matchers ask for, but for what Prometheus adds."""
-    for label, operator, wanted in re.findall(r'(\w+)(=~|!=|=)"([^"]*)"', matchers):
+    for label, operator, expected in re.findall(r'(\w+)(=~|!=|=)"([^"]*)"', matchers):
         if label not in OF_PROMETHEUS:
-            found = re.fullmatch(wanted, labels.get(label, "")) is not None
-            if found == (operator == "!="):
+            is_equal = re.fullmatch(expected, labels.get(label, "")) is not None
+            if is_equal == (operator == "!="):
                 return False
     return True
 
@@ -48,11 +48,11 @@ def matches(labels: dict[str, str], matchers: str) -> bool:
 @pytest.fixture(scope="module")
 def samples(live) -> dict[str, list[dict[str, str]]]:
     """Name of a sample, of the manager or of the server → the labels of its samples."""
-    found: dict[str, list[dict[str, str]]] = {}
+    labels: dict[str, list[dict[str, str]]] = {}
     for family in (*live.families().values(), *live.server_families().values()):
         for sample in family.samples:
-            found.setdefault(sample.name, []).append(sample.labels)
-    return found
+            labels.setdefault(sample.name, []).append(sample.labels)
+    return labels
 
 
 @pytest.mark.parametrize("expression", expressions())
@@ -83,11 +83,11 @@ def test_panels_have_an_order_and_do_not_overlap() -> None:
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
     taken: set[tuple[int, int]] = set()
     for panel in DASHBOARD["panels"]:
-        place = panel["gridPos"]
+        position = panel["gridPos"]
         cells = {
             (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
+            for x in range(position["x"], position["x"] + position["w"])
+            for y in range(position["y"], position["y"] + position["h"])
         }
         assert max(x for x, _ in cells) < 24
         assert not cells & taken

@@ -65,8 +65,8 @@ def test_every_metric_is_documented_with_its_type(live) -> None:
     rows = re.findall(r"^\| (`[^|]*`) \| (counter|gauge|histogram) \|", text, re.MULTILINE)
     documented = {name: type_ for names, type_ in rows for name in re.findall(r"`(\w+)`", names)}
     families = {name: family.type for name, family in live.families().items()}
-    told = {name: type_ for name, type_ in families.items() if not name.startswith(("process_", "python_"))}
-    assert told.items() <= documented.items()
+    types = {name: type_ for name, type_ in families.items() if not name.startswith(("process_", "python_"))}
+    assert types.items() <= documented.items()
 
 
 def test_each_controller_has_a_queue_under_upstreams_name(live) -> None:

@@ -64,8 +64,8 @@ class Kept:
         async def read(store: Store) -> dict[str, bytes]:
             return {kv.key: kv.value for kv in store.range("").items}
 
-        found: dict[str, bytes] = self.use(read)
-        return found
+        objects: dict[str, bytes] = self.use(read)
+        return objects
 
     def revisions(self) -> tuple[int, list[int]]:
         """Its revision, and those of its objects in ascending order."""
@@ -73,16 +73,16 @@ class Kept:
         async def read(store: Store) -> tuple[int, list[int]]:
             return store.revision, sorted(kv.mod_revision for kv in store.range("").items)
 
-        found: tuple[int, list[int]] = self.use(read)
-        return found
+        revisions: tuple[int, list[int]] = self.use(read)
+        return revisions
 
 
 @pytest.fixture
 def some() -> Objects:
     """Objects: most are text, one is not, one is empty, and one is as large as any."""
-    found = {f"/registry/configmaps/default/c{number:04}": f'{{"n":"{number} ä"}}'.encode() for number in range(1500)}
+    keys = {f"/registry/configmaps/default/c{number:04}": f'{{"n":"{number} ä"}}'.encode() for number in range(1500)}
     large = "/registry/secrets/default/large"
-    return found | {
+    return keys | {
         "/registry/secrets/default/bytes": bytes(range(256)),
         "/registry/secrets/default/none": b"",
         large: b"x" * (1_500_000 - len(large)),
@@ -143,9 +143,9 @@ def done(run: Any) -> Callable[..., str]:
     """done(*arguments): what a command printed that did what it was asked for."""
 
     def ended(*arguments: object) -> str:
-        found = run(*arguments)
-        assert found.returncode == 0, found.stderr
-        out: str = found.stdout
+        result = run(*arguments)
+        assert result.returncode == 0, result.stderr
+        out: str = result.stdout
         return out
 
     return ended

@@ -28,8 +28,8 @@ def archive(embedded: Any, done: Any, tmp_path: Path) -> Path:
 
 def header(file: Path) -> dict[str, Any]:
     with gzip.open(file) as lines:
-        found: dict[str, Any] = json.loads(lines.readline())
-    return found
+        first_line: dict[str, Any] = json.loads(lines.readline())
+    return first_line
 
 
 def test_revisions_in_a_cluster_come_above_those_of_the_old_store(

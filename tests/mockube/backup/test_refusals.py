@@ -313,5 +313,5 @@ def test_the_flags_of_etcd_are_those_of_the_server(run: Any) -> None:
     server = {flag for action in parser()._actions for flag in action.option_strings if flag.startswith("--etcd")}
     assert parser().get_default("etcd_prefix") == _PREFIX
     for name in ("backup", "restore"):
-        told = run(name, "--help").stdout
-        assert {flag for flag in server if flag not in told} == {"--etcd-compaction-interval"}
+        help_text = run(name, "--help").stdout
+        assert {flag for flag in server if flag not in help_text} == {"--etcd-compaction-interval"}

@@ -28,14 +28,14 @@ def test_everything_comes_back_from_either_store_in_either(
 ) -> None:
     old, new, file = made(source, "old"), made(target, "new"), tmp_path / "all.backup"
     revision = old.fill(some)
-    told = done("backup", file, *old.flags)
+    output = done("backup", file, *old.flags)
     pattern = rf"1,503 objects at revision ([\d,]+) in {file} \([\d,]+ bytes\)\.\n"
-    match = re.fullmatch(pattern, told)
-    assert match, told
+    match = re.fullmatch(pattern, output)
+    assert match, output
     assert int(match[1].replace(",", "")) >= revision
     assert file.stat().st_mode & 0o777 == 0o600
-    told = done("restore", file, *new.flags, "--above", "0")
-    assert told.startswith("1,503 objects restored into ")
+    output = done("restore", file, *new.flags, "--above", "0")
+    assert output.startswith("1,503 objects restored into ")
     assert new.objects() == some == old.objects()
 
 

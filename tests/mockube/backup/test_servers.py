@@ -77,22 +77,22 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clustered: Any) -> Cal
 def test_a_backup_while_a_server_is_written_to_has_all_that_was_acknowledged_and_no_gap(
     store: Any, up: Any, done: Any, tmp_path: Path
 ) -> None:
-    flags, place = store("old")
+    flags, url = store("old")
     server = up(*flags)
     with api(server) as client, Writer(client) as writer:
         writer.wait_for(50)
         for number in range(3):
             before = writer.made
-            done("backup", tmp_path / str(number), *place)
+            done("backup", tmp_path / str(number), *url)
             after = writer.made
             other = tmp_path / f"new{number}"
             done("restore", tmp_path / str(number), "--data-dir", other)
             copy = up("--data-dir", other)
             with api(copy) as restored:
-                found = [name for name in names(restored) if name.startswith("c")]
+                dns_names = [name for name in names(restored) if name.startswith("c")]
             assert copy.stop() == (0, "", "")
-            assert found == [f"c{each:06}" for each in range(len(found))]
-            assert before <= len(found) <= after + 1
+            assert dns_names == [f"c{each:06}" for each in range(len(dns_names))]
+            assert before <= len(dns_names) <= after + 1
     assert server.stop() == (0, "", "")
 
 
@@ -112,17 +112,17 @@ def gone(client: kubernetes.client.CoreV1Api, version: str) -> bool:
 def test_who_watched_before_a_restore_lists_anew_and_sees_nothing_older(
     store: Any, up: Any, done: Any, tmp_path: Path
 ) -> None:
-    flags, place = store("data")
+    flags, url = store("data")
     server, file = up(*flags), tmp_path / "all.backup"
     with api(server) as client:
         client.create_namespaced_config_map(MAPS, config_map("kept"))
-        done("backup", file, *place)
+        done("backup", file, *url)
         client.create_namespaced_config_map(MAPS, config_map("lost"))
         client.patch_namespaced_config_map("kept", MAPS, {"data": {"a": "later"}})
         seen = client.list_namespaced_config_map(MAPS)
         newest = int(seen.metadata.resource_version)
     server.stop()
-    done("restore", file, *place, "--force")
+    done("restore", file, *url, "--force")
     server = up(*flags)
     with api(server) as client:
         listed = client.list_namespaced_config_map(MAPS)

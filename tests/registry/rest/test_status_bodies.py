@@ -107,12 +107,14 @@ def outcome(registry, raw, stored, *, validation, kept):
     """What is stored of a status update, or told instead."""
     resource, old = registry.table.find("", "v1", "pods"), stored()
     try:
-        found = registry.decoder.decode(resource, Body(orjson.loads(raw), raw), validation=validation, kept=kept)
+        decoded = registry.decoder.decode(resource, Body(orjson.loads(raw), raw), validation=validation, kept=kept)
     except ApiError as error:
         return error.status()
-    prepare_status_update(found.obj, old)
-    fields = {name: found.obj[name] for name in sorted(found.obj)} if "spec" not in orjson.loads(raw) else found.obj
-    return registry.codecs.codec_of(resource).encode(fields), found.warnings
+    prepare_status_update(decoded.obj, old)
+    fields = (
+        {name: decoded.obj[name] for name in sorted(decoded.obj)} if "spec" not in orjson.loads(raw) else decoded.obj
+    )
+    return registry.codecs.codec_of(resource).encode(fields), decoded.warnings
 
 
 async def test_a_body_that_repeats_the_stored_spec_comes_to_the_same_as_one_that_is_worked_out(registry, stored):
@@ -137,18 +139,18 @@ async def test_a_status_is_written_over_the_newest_spec_whatever_the_body_repeat
 
     await rewrite(registry, target, move, WriteOptions(User("u")))
     written = await update(registry, target, Body(sent), WriteOptions(User("u")))
-    found = orjson.loads(written.kv.value)
-    assert found["spec"]["nodeName"] == "node-2"
-    assert found["status"]["phase"] == "Running"
+    written_obj = orjson.loads(written.kv.value)
+    assert written_obj["spec"]["nodeName"] == "node-2"
+    assert written_obj["status"]["phase"] == "Running"
 
 
 async def test_a_status_without_a_spec_is_stored_with_it_in_its_place(registry, stored):
     target = Target(registry.table.find("", "v1", "pods"), "default", "p", "status")
     sent = {name: value for name, value in (stored() | {"status": STATUS}).items() if name != "spec"}
     written = await update(registry, target, Body(sent, orjson.dumps(sent)), WriteOptions(User("u")))
-    found = orjson.loads(written.kv.value)
-    assert found["spec"] == stored()["spec"]
-    assert list(found) == ["kind", "apiVersion", "metadata", "spec", "status"]
+    written_obj = orjson.loads(written.kv.value)
+    assert written_obj["spec"] == stored()["spec"]
+    assert list(written_obj) == ["kind", "apiVersion", "metadata", "spec", "status"]
     assert written.warnings == ()
 
 

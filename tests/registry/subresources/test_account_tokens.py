@@ -16,8 +16,8 @@ async def account(client, namespace: str) -> str:
     return namespace
 
 
-async def token(client, place, **spec) -> str:
-    answer = await client.do(f"POST {place}{ACCOUNT}/token", {"spec": spec})
+async def token(client, path, **spec) -> str:
+    answer = await client.do(f"POST {path}{ACCOUNT}/token", {"spec": spec})
     text: str = answer["status"]["token"]
     return text
 
@@ -100,9 +100,9 @@ async def test_requests_for_tokens_are_checked(client, account, spec, code, mess
 
 async def test_a_token_ends_when_it_says(client, account):
     answer = await client.do(f"POST {account}{ACCOUNT}/token", {"spec": {"expirationSeconds": 7200}})
-    found = claims(answer["status"]["token"])
-    assert found["exp"] - found["iat"] == 7200
-    assert found["aud"] == answer["spec"]["audiences"] == ["https://kubernetes.default.svc.cluster.local"]
+    payload = claims(answer["status"]["token"])
+    assert payload["exp"] - payload["iat"] == 7200
+    assert payload["aud"] == answer["spec"]["audiences"] == ["https://kubernetes.default.svc.cluster.local"]
 
 
 async def test_others_can_check_tokens_by_the_published_key(client, account):

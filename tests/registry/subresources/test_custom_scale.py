@@ -45,9 +45,9 @@ assert PATHS is not None
 SCALING = custom_scaling(ROW, PATHS)
 
 
-def crew(wanted: Any = 2, **status: Any) -> Obj:
+def crew(desired: Any = 2, **status: Any) -> Obj:
     meta = {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "7", "labels": {"x": "y"}}
-    size = {} if wanted is None else {"replicas": wanted}
+    size = {} if desired is None else {"replicas": desired}
     return {"metadata": meta, "spec": {"size": size, "other": 1}, "status": status}
 
 
@@ -66,8 +66,8 @@ def test_a_scale_tells_what_its_object_says():
 
 
 def test_what_is_missing_in_a_status_is_nothing():
-    found = SCALING.to_scale(crew(0))
-    assert (found["spec"], found["status"]) == ({}, {"replicas": 0})
+    scale = SCALING.to_scale(crew(0))
+    assert (scale["spec"], scale["status"]) == ({}, {"replicas": 0})
 
 
 def test_an_object_that_wants_no_number_has_no_scale_to_read():
@@ -224,14 +224,14 @@ async def test_an_object_without_replicas_gets_some_from_a_scale(crews):
 async def test_a_built_in_scale_of_another_object_is_in_conflict_too(client):
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
-    place = "/apis/apps/v1/namespaces/default/deployments"
-    made = await client.do(f"POST {place}", {"metadata": {"name": "a"}, "spec": spec})
-    status, answer = await client.ask(f"PUT {place}/a/scale", sent(5, uid="other"))
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    made = await client.do(f"POST {path}", {"metadata": {"name": "a"}, "spec": spec})
+    status, answer = await client.ask(f"PUT {path}/a/scale", sent(5, uid="other"))
     uid = made["metadata"]["uid"]
     assert (status, answer["reason"]) == (409, "Conflict")
     assert f"UID in precondition: other, UID in object meta: {uid}" in answer["message"]
     merge = {"Content-Type": "application/merge-patch+json"}
-    status, answer = await client.ask(f"PATCH {place}/a/scale", {"metadata": {"uid": "other"}}, merge)
+    status, answer = await client.ask(f"PATCH {path}/a/scale", {"metadata": {"uid": "other"}}, merge)
     why = f"Precondition failed: UID in precondition: other, UID in object meta: {uid}"
     message = f'Operation cannot be fulfilled on deployments/scale.apps "a": {why}'
     assert (status, answer["message"]) == (409, message)

@@ -15,29 +15,29 @@ def version(**more: str) -> Obj:
 
 
 def paths(**more: str) -> ScalePaths:
-    found = scale_paths(version(**more))
-    assert found is not None
-    return found
+    scale_fields = scale_paths(version(**more))
+    assert scale_fields is not None
+    return scale_fields
 
 
 WITH_SELECTOR = paths(labelSelectorPath=".status.selector")
 
 
-def told(errors: Any) -> list[str]:
-    found: list[FieldError] = list(errors)
-    assert all(error.reason == "FieldValueInvalid" for error in found)
-    return [str(error) for error in found]
+def messages(errors: Any) -> list[str]:
+    field_errors: list[FieldError] = list(errors)
+    assert all(error.reason == "FieldValueInvalid" for error in field_errors)
+    return [str(error) for error in field_errors]
 
 
 @pytest.mark.parametrize("value", [0, 3, (1 << 31) - 1])
 def test_replicas_that_fit_into_32_bits_are_right(value: int):
     obj = {"spec": {"n": value}, "status": {"n": value, "selector": "a=b"}}
-    assert told(scale_spec(obj, WITH_SELECTOR)) == told(scale_status(obj, WITH_SELECTOR)) == []
+    assert messages(scale_spec(obj, WITH_SELECTOR)) == messages(scale_status(obj, WITH_SELECTOR)) == []
 
 
 @pytest.mark.parametrize("obj", [{}, {"spec": None, "status": None}, {"spec": {}, "status": {}}])
 def test_what_is_not_there_is_right(obj: Obj):
-    assert told(scale_spec(obj, WITH_SELECTOR)) == told(scale_status(obj, WITH_SELECTOR)) == []
+    assert messages(scale_spec(obj, WITH_SELECTOR)) == messages(scale_status(obj, WITH_SELECTOR)) == []
 
 
 @pytest.mark.parametrize(
@@ -51,18 +51,18 @@ def test_what_is_not_there_is_right(obj: Obj):
     ],
 )
 def test_other_replicas_are_told_at_their_path(value: Any, why: str):
-    assert told(scale_spec({"spec": {"n": value}}, paths())) == [f".spec.n: {why.format('.spec.n')}"]
-    assert told(scale_status({"status": {"n": value}}, paths())) == [f".status.n: {why.format('.status.n')}"]
+    assert messages(scale_spec({"spec": {"n": value}}, paths())) == [f".spec.n: {why.format('.spec.n')}"]
+    assert messages(scale_status({"status": {"n": value}}, paths())) == [f".status.n: {why.format('.status.n')}"]
 
 
 def test_a_selector_is_a_text():
     obj = {"status": {"n": -1, "selector": {"a": "b"}}}
     why = ".status.selector accessor error: map[a:b] is of the type map[string]interface {}, expected string"
-    assert told(scale_status(obj, WITH_SELECTOR)) == [
+    assert messages(scale_status(obj, WITH_SELECTOR)) == [
         ".status.n: Invalid value: -1: should be a non-negative integer",
         f'.status.selector: Invalid value: "": {why}',
     ]
-    assert told(scale_status(obj, paths(labelSelectorPath=""))) == told(scale_status(obj, paths()))
+    assert messages(scale_status(obj, paths(labelSelectorPath=""))) == messages(scale_status(obj, paths()))
 
 
 @pytest.mark.parametrize("given", [{}, {"subresources": {}}, {"subresources": {"status": {}}}])

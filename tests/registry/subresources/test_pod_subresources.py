@@ -24,9 +24,9 @@ async def budget(client, **status: int) -> None:
 
 async def test_a_bound_pod_has_its_node_and_is_scheduled(client, namespace):
     await client.do(f"POST {namespace}/pods", POD)
-    wanted = {"metadata": {"name": "p", "annotations": {"by": "me"}}, "target": {"name": "node"}}
+    binding = {"metadata": {"name": "p", "annotations": {"by": "me"}}, "target": {"name": "node"}}
     done = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    assert await client.do(f"POST {namespace}/bindings", wanted) == done
+    assert await client.do(f"POST {namespace}/bindings", binding) == done
     pod = await client.do(f"GET {namespace}/pods/p")
     assert (pod["spec"]["nodeName"], pod["metadata"]["annotations"]) == ("node", {"by": "me"})
     assert [(c["type"], c["status"]) for c in pod["status"]["conditions"]] == [("PodScheduled", "True")]

@@ -71,5 +71,5 @@ def customs(api, definition):
 
 def condition(definition, kind):
     """A condition of a definition, {} where it has none of that type."""
-    found = definition.get("status", {}).get("conditions") or ()
-    return next((each for each in found if each["type"] == kind), {})
+    conditions = definition.get("status", {}).get("conditions") or ()
+    return next((each for each in conditions if each["type"] == kind), {})

@@ -83,23 +83,23 @@ async def test_discovery_and_openapi_tell_of_all_kinds(dask):
 @pytest.mark.parametrize("name", NAMES)
 async def test_its_examples_are_good(dask, name):
     given = example(name)
-    place = f"{HERE}/{PLURALS[given['kind']]}"
-    made = await dask.post(f"{place}?fieldValidation=Strict", given)
+    path = f"{HERE}/{PLURALS[given['kind']]}"
+    made = await dask.post(f"{path}?fieldValidation=Strict", given)
     assert made.code == 201, made.text
-    assert (await dask.get(f"{place}/{given['metadata']['name']}")).json == made.json
+    assert (await dask.get(f"{path}/{given['metadata']['name']}")).json == made.json
     assert {*differences(given["spec"], made.json["spec"])} == {*FILLED_IN.get(name, ())}
 
 
-def differences(given: Any, found: Any, path: str = "spec") -> Iterator[tuple[str, Any]]:
+def differences(given: Any, stored: Any, path: str = "spec") -> Iterator[tuple[str, Any]]:
     """Where what was stored is not what was given, and what stands there."""
-    if isinstance(given, dict) and isinstance(found, dict):
-        for key in {*given, *found}:
-            yield from differences(given.get(key), found.get(key), f"{path}.{key}")
-    elif isinstance(given, list) and isinstance(found, list) and len(given) == len(found):
-        for index, (one, other) in enumerate(zip(given, found, strict=True)):
+    if isinstance(given, dict) and isinstance(stored, dict):
+        for key in {*given, *stored}:
+            yield from differences(given.get(key), stored.get(key), f"{path}.{key}")
+    elif isinstance(given, list) and isinstance(stored, list) and len(given) == len(stored):
+        for index, (one, other) in enumerate(zip(given, stored, strict=True)):
             yield from differences(one, other, f"{path}[{index}]")
-    elif given != found or type(given) is not type(found):
-        yield path, found
+    elif given != stored or type(given) is not type(stored):
+        yield path, stored
 
 
 FILLED_IN: dict[str, list[tuple[str, Any]]] = {
@@ -138,9 +138,9 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "place", "value", "message"), BROKEN)
-async def test_an_example_that_is_broken_is_refused_at_the_right_place(dask, name, place, value, message):
-    broken = changed(example(name), place, value)
+@pytest.mark.parametrize(("name", "field", "value", "message"), BROKEN)
+async def test_an_example_that_is_broken_is_refused_at_the_right_place(dask, name, field, value, message):
+    broken = changed(example(name), field, value)
     path = f"{HERE}/{PLURALS[broken['kind']]}"
     refused = await dask.post(path, broken)
     assert (refused.code, refused.json["reason"]) == (422, "Invalid")
@@ -152,10 +152,10 @@ async def test_an_example_that_is_broken_is_refused_at_the_right_place(dask, nam
     assert (await dask.put(f"{path}/{broken['metadata']['name']}", broken)).message == refused.message
 
 
-def changed(obj: dict[str, Any], place: tuple[str | int, ...], value: Any) -> dict[str, Any]:
+def changed(obj: dict[str, Any], steps: tuple[str | int, ...], value: Any) -> dict[str, Any]:
     """The object with another value at a place, or without one there."""
     made: Any = deepcopy(obj)
-    *way, last = place
+    *way, last = steps
     inner = made
     for part in way:
         inner = inner[part]
@@ -167,15 +167,15 @@ def changed(obj: dict[str, Any], place: tuple[str | int, ...], value: Any) -> di
 
 
 @pytest.mark.parametrize(
-    ("place", "path"),
+    ("field", "path"),
     [
         (("spec", "workers"), "spec.workers"),
         ((*CONTAINER, "imagePullPolicies"), "spec.worker.spec.containers[0].imagePullPolicies"),
         ((*WORKER, "spec", "affinity"), "spec.worker.spec.affinity.podAffinities"),
     ],
 )
-async def test_a_field_that_nobody_knows_is_told_of_and_left_out(dask, place, path):
-    given = changed(example("simplecluster"), place, {"podAffinities": {}})
+async def test_a_field_that_nobody_knows_is_told_of_and_left_out(dask, field, path):
+    given = changed(example("simplecluster"), field, {"podAffinities": {}})
     refused = await dask.post(f"{HERE}/daskclusters?fieldValidation=Strict", given)
     assert refused.code == 400
     assert refused.message.endswith(f'strict decoding error: unknown field "{path}"')
@@ -186,11 +186,11 @@ async def test_a_field_that_nobody_knows_is_told_of_and_left_out(dask, place, pa
 
 async def test_the_operator_scales_a_worker_group_and_tells_its_status(dask):
     await dask.post(f"{HERE}/daskworkergroups", example("simpleworkergroup"))
-    place = f"{HERE}/daskworkergroups/simple-additional"
-    scaled = await dask.patch(f"{place}/scale", {"spec": {"replicas": 4}})
+    path = f"{HERE}/daskworkergroups/simple-additional"
+    scaled = await dask.patch(f"{path}/scale", {"spec": {"replicas": 4}})
     assert (scaled.code, scaled.json["spec"]) == (200, {"replicas": 4})
-    await dask.patch(place, {"status": {"phase": "Running"}})
-    body = (await dask.get(place)).json
+    await dask.patch(path, {"status": {"phase": "Running"}})
+    body = (await dask.get(path)).json
     assert body["spec"]["worker"]["replicas"] == 4
     assert body["metadata"]["generation"] == 3
 

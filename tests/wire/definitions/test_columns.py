@@ -44,8 +44,8 @@ async def test_columns_that_change_are_seen_of_objects_that_do_not(api, customs)
     await api.post(HERE, widget("a", size=3, colour="red"))
     assert shown((await api.get(HERE, **TABLE)).json) == (["Name", "Size"], [["a", 3]])
     version = made["spec"]["versions"][0] | {"additionalPrinterColumns": [COLOUR]}
-    place = f"{CRDS}/widgets.example.com"
-    assert (await api.patch(place, {"spec": {"versions": [version]}})).code == 200
+    path = f"{CRDS}/widgets.example.com"
+    assert (await api.patch(path, {"spec": {"versions": [version]}})).code == 200
     async with asyncio.timeout(SECONDS):
         while shown(table := (await api.get(HERE, **TABLE)).json)[0] == ["Name", "Size"]:
             pass

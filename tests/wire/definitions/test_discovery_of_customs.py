@@ -33,8 +33,8 @@ async def told_of(api, version="v1"):
 async def aggregated(api):
     """The widgets of every version in the aggregated document."""
     groups = (await api.get("/apis", Accept=AGGREGATED)).json["items"]
-    mine = [group["versions"] for group in groups if group["metadata"]["name"] == "example.com"]
-    return [each for versions in mine for version in versions for each in version["resources"]]
+    of_group = [group["versions"] for group in groups if group["metadata"]["name"] == "example.com"]
+    return [each for versions in of_group for version in versions for each in version["resources"]]
 
 
 async def deleted(api, customs):
@@ -53,9 +53,9 @@ async def test_a_kind_whose_definition_goes_is_told_without_the_verbs_that_make_
     assert [each["verbs"] for each in await aggregated(api)] == [ALL]
     await deleted(api, customs)
     assert (await told_of(api))["verbs"] == WHILE_TERMINATING
-    (found,) = await aggregated(api)
-    assert found["verbs"] == WHILE_TERMINATING
-    assert found["subresources"][0]["verbs"] == ["get", "patch", "update"], "those of parts stay"
+    (kind,) = await aggregated(api)
+    assert kind["verbs"] == WHILE_TERMINATING
+    assert kind["subresources"][0]["verbs"] == ["get", "patch", "update"], "those of parts stay"
 
 
 async def test_objects_of_a_kind_that_goes_are_changed_and_watched_all_the_same(api, customs):
@@ -94,11 +94,11 @@ async def test_a_definition_that_is_emptied_but_held_is_told_with_all_verbs_agai
 async def refused_definition(api, customs, definition):
     """A definition whose names are accepted, and which is not Established for its webhook's certificates."""
     assert (await api.post(CRDS, definition(conversion=webhook(**HOOK)))).code == 201
-    found = await customs.until(
+    state = await customs.until(
         "widgets.example.com",
         lambda reply: customs.condition(reply.json, "Established").get("reason") == "InvalidCABundle",
     )
-    assert customs.condition(found, "NamesAccepted")["status"] == "True"
+    assert customs.condition(state, "NamesAccepted")["status"] == "True"
 
 
 async def test_neither_discovery_nor_openapi_tells_of_a_kind_that_is_not_established(api, customs, definition):
@@ -148,15 +148,15 @@ async def test_the_hash_of_the_stored_version_is_told_only_where_that_is_served(
     first = made["spec"]["versions"][0]
     both = [first | {"served": False}, first | {"name": "v2", "storage": False}]
     await api.patch(PLACE, {"spec": {"versions": both}})
-    async for found in states(api, "v2"):
-        if found:
+    async for state in states(api, "v2"):
+        if state:
             break
-    assert "storageVersionHash" not in found
+    assert "storageVersionHash" not in state
     await api.patch(PLACE, {"spec": {"versions": [first, both[1]]}})
-    async for found in states(api, "v2"):
-        if "storageVersionHash" in found:
+    async for state in states(api, "v2"):
+        if "storageVersionHash" in state:
             break
-    assert found["storageVersionHash"] == known, "which is that of v1, in whatever version it is told"
+    assert state["storageVersionHash"] == known, "which is that of v1, in whatever version it is told"
 
 
 async def states(api, version):

@@ -113,12 +113,12 @@ class Write:
 
     def outcomes(self, states: tuple[Definition, Definition]) -> list[Stored]:
         """What may be stored: each stage sees the definition as it was or as it will be, and none goes back."""
-        found = []
+        outcomes = []
         for seen, decoded, kept in combinations_with_replacement(states, 3):
             if self.version in seen.served and self.version in decoded.served:
                 old = seen.read(self.version, self.before) if self.before else {}
-                found.append(kept.stored(self.version, decoded.written(self.version, old | self.spec)))
-        return found
+                outcomes.append(kept.stored(self.version, decoded.written(self.version, old | self.spec)))
+        return outcomes
 
 
 specs = st.fixed_dictionaries({}, optional={name: VALUES[kind] for name, kind in TYPES.items()})
@@ -240,13 +240,13 @@ class Edits(RuleBasedStateMachine):
         assert reply.code == 201, reply.text
         await self._until_served(reply.json)
 
-    async def _until_served(self, told: Spec) -> None:
+    async def _until_served(self, spec: Spec) -> None:
         """Wait until requests are answered as a definition says."""
-        entries = {each["name"]: each for each in told["spec"]["versions"]}
-        wanted = {(name, json.dumps(entries)) for name, each in entries.items() if each["served"]}
+        entries = {each["name"]: each for each in spec["spec"]["versions"]}
+        served = {(name, json.dumps(entries)) for name, each in entries.items() if each["served"]}
         customs = self.api.running.registry.customs
         async with asyncio.timeout(SECONDS):
-            while wanted != {(kind.resource.version, json.dumps(kind.versions.entries)) for kind in customs}:
+            while served != {(kind.resource.version, json.dumps(kind.versions.entries)) for kind in customs}:
                 await self.api.get("/livez")
 
     async def _edited(self, after: Definition, writes: list[Write]) -> None:
@@ -302,15 +302,15 @@ class Edits(RuleBasedStateMachine):
         goes: bool = False,
     ) -> None:
         """Read what nobody writes until an edit is done: it is told as before it or as after it."""
-        told = [
+        readings = [
             {name: state.read(version, obj) for name, obj in objects.items()} for state in _that_serve(states, version)
         ]
         while not done.is_set():
             reply = await self.api.get(here(version))
-            assert reply.code == 200 or (reply.code == 404 and (goes or len(told) == 1)), reply.text
+            assert reply.code == 200 or (reply.code == 404 and (goes or len(readings) == 1)), reply.text
             if reply.code == 200 and not goes:
-                found = {each["metadata"]["name"]: each["spec"] for each in reply.json["items"]}
-                assert {name: found.get(name) for name in objects} in told
+                stored = {each["metadata"]["name"]: each["spec"] for each in reply.json["items"]}
+                assert {name: stored.get(name) for name in objects} in readings
 
     async def _settled(self, write: Write) -> None:
         """A write that nothing disturbs, and what a watch tells of it."""
@@ -318,10 +318,10 @@ class Edits(RuleBasedStateMachine):
         async with self.api.watch(f"{path}?watch=1&resourceVersion={version}") as watched:
             await self._write(write)
             self._settle(write, (self.definition, self.definition))
-            found = await self.api.get(here(write.version, write.name))
-            if int(found.version) > version:  # else it changed nothing
+            reply = await self.api.get(here(write.version, write.name))
+            if int(reply.version) > version:  # else it changed nothing
                 (event,) = await watched.take(1)
-                assert event["object"] == found.json
+                assert event["object"] == reply.json
                 assert event["type"] == ("ADDED" if write.before is None else "MODIFIED")
 
     def _settle(self, write: Write, states: tuple[Definition, Definition]) -> None:
@@ -332,24 +332,24 @@ class Edits(RuleBasedStateMachine):
             assert write.code == (201 if write.before is None else 200), write
         kv = self.api.running.registry.storage.store.get(f"/registry/example.com/widgets/default/{write.name}")
         obj = json.loads(kv.value) if kv else None
-        found = Stored(obj["apiVersion"].rpartition("/")[2], obj["spec"]) if obj else None
+        stored = Stored(obj["apiVersion"].rpartition("/")[2], obj["spec"]) if obj else None
         if write.code == 404:
-            assert found == write.before
+            assert stored == write.before
         else:
-            assert found in write.outcomes(states), (found, write)
-        if found:
-            self.objects[write.name] = found
+            assert stored in write.outcomes(states), (stored, write)
+        if stored:
+            self.objects[write.name] = stored
 
     async def _check(self) -> None:
         for version in self.definition.served:
-            wanted = {name: self.definition.read(version, obj) for name, obj in self.objects.items()}
+            expected = {name: self.definition.read(version, obj) for name, obj in self.objects.items()}
             listed = (await self.api.get(here(version))).json["items"]
-            assert {each["metadata"]["name"]: each["spec"] for each in listed} == wanted
+            assert {each["metadata"]["name"]: each["spec"] for each in listed} == expected
             for each in listed:
                 assert (await self.api.get(here(version, each["metadata"]["name"]))).json == each
             async with self.api.watch(f"{here(version)}?{INITIAL}") as watched:
-                *told, bookmark = await watched.take(len(wanted) + 1)
-            assert [event["object"] for event in told] == listed
+                *arguments, bookmark = await watched.take(len(expected) + 1)
+            assert [event["object"] for event in arguments] == listed
             assert bookmark["type"] == "BOOKMARK"
         for version in {*NAMES} - {*self.definition.served}:
             assert (await self.api.get(here(version))).code == 404

@@ -44,7 +44,7 @@ async def test_a_list_has_its_own_kind_and_so_has_each_item(widgets):
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("labelSelector=shade=dark", ["a", "ccc", "d"]),
         ("labelSelector=shade notin (dark)", ["b"]),
@@ -55,9 +55,9 @@ async def test_a_list_has_its_own_kind_and_so_has_each_item(widgets):
         ("fieldSelector=spec.size=1&labelSelector=shade=dark", ["a", "d"]),
     ],
 )
-async def test_selectors_select_lists_and_what_a_collection_loses(widgets, query, found):
-    assert names((await widgets.get(f"{EVERYWHERE}?{query}")).json) == found
-    here = [name for name in found if name != "d"]
+async def test_selectors_select_lists_and_what_a_collection_loses(widgets, query, expected):
+    assert names((await widgets.get(f"{EVERYWHERE}?{query}")).json) == expected
+    here = [name for name in expected if name != "d"]
     deleted = await widgets.delete(f"{HERE}?{query}")
     assert (deleted.json["kind"], names(deleted.json)) == ("WidgetList", here)
     assert names((await widgets.get(EVERYWHERE)).json) == [n for n in ("a", "b", "ccc", "d") if n not in here]
@@ -88,9 +88,9 @@ async def test_metadata_alone_is_to_be_had_of_one_of_all_and_of_what_comes(widge
 
 
 async def test_as_yaml_it_is_the_same(widgets):
-    told = await widgets.get(f"{HERE}/a", Accept="application/yaml")
-    assert told.headers["Content-Type"] == "application/yaml"
-    assert told.text.startswith("apiVersion: example.com/v1\nkind: Widget\nmetadata:\n")
+    reply = await widgets.get(f"{HERE}/a", Accept="application/yaml")
+    assert reply.headers["Content-Type"] == "application/yaml"
+    assert reply.text.startswith("apiVersion: example.com/v1\nkind: Widget\nmetadata:\n")
 
 
 async def test_protobuf_is_not_to_be_had(widgets):
@@ -161,5 +161,5 @@ async def test_every_watcher_of_every_version_sees_every_change_once(api, custom
     assert all(other == first for other in others)
     assert [revision for *_, revision in first] == sorted({revision for *_, revision in first})
     for number in range(30):
-        mine = [word for word, name, _ in first if name == f"w{number}"]
-        assert mine == ["ADDED", "MODIFIED", "DELETED"]
+        of_writer = [word for word, name, _ in first if name == f"w{number}"]
+        assert of_writer == ["ADDED", "MODIFIED", "DELETED"]

@@ -195,8 +195,8 @@ async def test_who_would_rather_have_protobuf_gets_errors_in_it(widgets):
     assert (refused.code, refused.headers["Content-Type"]) == (404, "application/vnd.kubernetes.protobuf")
     assert refused.raw.startswith(b"k8s\x00\n\x0c\n\x02v1\x12\x06Status")
     assert f'widgets.{GROUP} "none" not found'.encode() in refused.raw
-    found = await widgets.get(ONE, Accept="application/vnd.kubernetes.protobuf, application/json")
-    assert found.json["kind"] == "Widget"
+    reply = await widgets.get(ONE, Accept="application/vnd.kubernetes.protobuf, application/json")
+    assert reply.json["kind"] == "Widget"
 
 
 # -- metadata alone

@@ -13,12 +13,12 @@ def widget(name):
 
 async def samples(api, name, **labels):
     """The samples of a name that have these labels, by the values of their other labels."""
-    found = {}
+    by_labels = {}
     for family in text_string_to_metric_families((await api.get("/metrics")).text):
         for sample in family.samples:
             if sample.name == name and labels.items() <= sample.labels.items():
-                found[tuple(v for k, v in sorted(sample.labels.items()) if k not in labels)] = sample.value
-    return found
+                by_labels[tuple(v for k, v in sorted(sample.labels.items()) if k not in labels)] = sample.value
+    return by_labels
 
 
 async def test_requests_are_counted_by_group_version_and_resource(api, customs):
@@ -30,9 +30,9 @@ async def test_requests_are_counted_by_group_version_and_resource(api, customs):
     await api.patch(f"{HERE}/a/status", {"status": {"size": 1}})
     await api.get("/apis/example.com/v1/widgets")
     await api.delete(HERE)
-    found = await samples(api, "apiserver_request_total", component="apiserver", dry_run="", **PLACE)
+    counts = await samples(api, "apiserver_request_total", component="apiserver", dry_run="", **PLACE)
     # by code, scope, subresource and verb
-    assert found == {
+    assert counts == {
         ("201", "resource", "", "POST"): 1,
         ("409", "resource", "", "POST"): 1,
         ("422", "resource", "", "PATCH"): 1,

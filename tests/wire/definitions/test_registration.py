@@ -59,12 +59,12 @@ async def test_names_that_another_kind_has_are_refused_until_it_goes(api, custom
     await customs.define()
     rival = definition(plural="wodgets", kind="Wodget", names={"shortNames": ["wd"]})
     await api.post(CRDS, rival)
-    told = await customs.until(
+    state = await customs.until(
         "wodgets.example.com", lambda reply: customs.condition(reply.json, "NamesAccepted").get("status") == "False"
     )
-    refused = customs.condition(told, "NamesAccepted")
+    refused = customs.condition(state, "NamesAccepted")
     assert (refused["reason"], refused["message"]) == ("ShortNamesConflict", '"wd" is already in use')
-    assert customs.condition(told, "Established")["status"] == "False"
+    assert customs.condition(state, "Established")["status"] == "False"
     assert (await api.get("/apis/example.com/v1/wodgets")).code == 404
     await api.delete(f"{CRDS}/widgets.example.com")
     await customs.established("wodgets.example.com")
@@ -79,10 +79,10 @@ async def test_versions_come_and_go_with_the_definition(api, customs):
     reply = await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": both}})
     assert reply.code == 200, reply.text
     async with asyncio.timeout(SECONDS):
-        while (found := await api.get("/apis/example.com/v2/namespaces/default/widgets/a")).code == 404:
+        while (answer := await api.get("/apis/example.com/v2/namespaces/default/widgets/a")).code == 404:
             pass
-    assert found.json["apiVersion"] == "example.com/v2"
-    assert found.json["metadata"]["uid"] == (await api.get(f"{HERE}/a")).json["metadata"]["uid"]
+    assert answer.json["apiVersion"] == "example.com/v2"
+    assert answer.json["metadata"]["uid"] == (await api.get(f"{HERE}/a")).json["metadata"]["uid"]
     hidden = [first, first | {"name": "v2", "storage": False, "served": False}]
     await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": hidden}})
     async with asyncio.timeout(SECONDS):
@@ -143,11 +143,11 @@ async def test_objects_with_finalizers_hold_their_definition_and_no_new_ones_are
     await customs.define()
     await api.post(HERE, A_WIDGET | {"metadata": {"name": "a", "finalizers": ["example.com/held"]}})
     await api.delete(f"{CRDS}/widgets.example.com")
-    told = await customs.until(
+    state = await customs.until(
         "widgets.example.com",
         lambda reply: customs.condition(reply.json, "Terminating").get("reason") == "InstanceDeletionInProgress",
     )
-    assert told["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    assert state["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     async with asyncio.timeout(SECONDS):
         while "deletionTimestamp" not in (await api.get(f"{HERE}/a")).json["metadata"]:
             pass

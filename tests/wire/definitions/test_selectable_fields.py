@@ -77,14 +77,14 @@ async def test_a_field_that_the_version_does_not_declare_is_refused(shirts, serv
 
 
 async def test_a_watch_tells_what_comes_into_the_selection_and_what_leaves_it(shirts):
-    place = HERE.format(version="v1")
-    async with shirts.watch(f"{place}?watch=1&fieldSelector=spec.color=blue") as watched:
+    path = HERE.format(version="v1")
+    async with shirts.watch(f"{path}?watch=1&fieldSelector=spec.color=blue") as watched:
         assert [event["object"]["metadata"]["name"] for event in await watched.take(2)] == ["one", "two"]
-        await shirts.patch(f"{place}/two", {"spec": {"color": "red"}})
-        await shirts.patch(f"{place}/three", {"spec": {"color": "blue"}})
+        await shirts.patch(f"{path}/two", {"spec": {"color": "red"}})
+        await shirts.patch(f"{path}/three", {"spec": {"color": "blue"}})
         events = await watched.take(2)
-    told = [(event["type"], event["object"]["metadata"]["name"]) for event in events]
-    assert told == [("DELETED", "two"), ("ADDED", "three")]
+    seen = [(event["type"], event["object"]["metadata"]["name"]) for event in events]
+    assert seen == [("DELETED", "two"), ("ADDED", "three")]
 
 
 async def test_a_collection_is_deleted_as_far_as_it_is_selected(shirts):

@@ -166,12 +166,12 @@ async def test_who_stops_the_emptying_of_definitions_waits_for_its_end(api, cust
 
     monkeypatch.setattr(crd_finalizer, "delete_all", slow)
     registry = api.running.registry
-    mine = crd_finalizer.CRDFinalizer(registry, registry.table.find(crd.GROUP, crd.VERSION, crd.PLURAL))
+    finalizer = crd_finalizer.CRDFinalizer(registry, registry.table.find(crd.GROUP, crd.VERSION, crd.PLURAL))
     monkeypatch.setattr(crd_finalizer.CRDFinalizer, "start", lambda *_: None)  # the server's own stays away
     await api.delete(PLACE)
     monkeypatch.undo()
     monkeypatch.setattr(crd_finalizer, "delete_all", slow)
-    mine.start(made)
+    finalizer.start(made)
     await begun.wait()
-    await mine.stop()
+    await finalizer.stop()
     assert ended == ["cleared up"]

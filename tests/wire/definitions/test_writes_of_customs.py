@@ -259,9 +259,9 @@ async def test_nothing_is_made_where_there_is_no_namespace_or_where_it_ends(widg
 
 async def test_a_namespace_goes_with_the_custom_objects_in_it(widgets):
     await widgets.post("/api/v1/namespaces", {"metadata": {"name": "one"}})
-    place = HERE.replace("default", "one")
+    path = HERE.replace("default", "one")
     for name in ("a", "b"):
-        await widgets.post(place, widget(name))
+        await widgets.post(path, widget(name))
     async with widgets.watch("/apis/example.com/v1/widgets?watch=1") as watched:
         await watched.take(3)
         await widgets.delete("/api/v1/namespaces/one")

@@ -263,8 +263,8 @@ class Cluster:
 
     def pods(self, **of: Any) -> list[Any]:
         """Pods that are not on their way out, of a ReplicaSet by its name as `of`, or all."""
-        found = [pod for pod in self.server.objects[POD].values() if "deletionTimestamp" not in pod["metadata"]]
-        return [pod for pod in found if not of or pod["metadata"]["ownerReferences"][0]["name"] == of["of"]]
+        pods = [pod for pod in self.server.objects[POD].values() if "deletionTimestamp" not in pod["metadata"]]
+        return [pod for pod in pods if not of or pod["metadata"]["ownerReferences"][0]["name"] == of["of"]]
 
     def set_ready(self, pod: Any, ready: str = "True") -> None:
         """What a kubelet says of a pod."""
@@ -307,8 +307,8 @@ class Cluster:
     @property
     def sets(self) -> list[Any]:
         """The ReplicaSets in the order of their making."""
-        found = self.server.objects[REPLICA_SET].values()
-        return sorted(found, key=lambda one: int(one["metadata"]["uid"].rpartition("-")[2]))
+        replica_sets = self.server.objects[REPLICA_SET].values()
+        return sorted(replica_sets, key=lambda one: int(one["metadata"]["uid"].rpartition("-")[2]))
 
     @property
     def sizes(self) -> dict[str, int]:

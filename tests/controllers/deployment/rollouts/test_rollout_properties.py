@@ -88,7 +88,7 @@ def sleep(cluster, seconds):
 
 def undo(cluster):
     """What kubectl rollout undo does: the template of the revision before the newest."""
-    known = sorted(cluster.sets, key=lambda found: int_annotation(found, REVISION) or 0)
+    known = sorted(cluster.sets, key=lambda replica_set: int_annotation(replica_set, REVISION) or 0)
     if len(known) > 1:
         cluster.edit(template=without_hash(known[-2]["spec"]["template"]), paused=False)
 
@@ -140,7 +140,7 @@ class Watchman:
         assert sum(sizes.values()) <= max(max_pods(deployment), sum(self.sizes.values()))
         resizing = is_resized(deployment, partition_sets(deployment, seen)) or deployment["spec"].get("paused")
         if not resizing:
-            counts = {found["metadata"]["name"]: status_count(found, "availableReplicas") for found in seen}
+            counts = {size["metadata"]["name"]: status_count(size, "availableReplicas") for size in seen}
             before, after = (
                 sum(min(number, at.get(name, 0)) for name, number in counts.items()) for at in (self.sizes, sizes)
             )

@@ -42,10 +42,10 @@ def test_d9_to_and_fro_takes_two_sets_and_five_revisions(make_cluster):
 def test_d21_after_a_collision_the_set_gets_another_name(make_cluster):
     cluster = make_cluster("web:1", replicas=3)
     cluster.settle()
-    [mine] = cluster.sets
-    cluster.server.delete(REPLICA_SET, "default/" + mine["metadata"]["name"])
-    foreign = mine | {"metadata": mine["metadata"] | {"labels": {"app": "other"}, "ownerReferences": []}}
-    cluster.server.create(REPLICA_SET, foreign | {"spec": mine["spec"] | {"replicas": 0}})
+    [own] = cluster.sets
+    cluster.server.delete(REPLICA_SET, "default/" + own["metadata"]["name"])
+    foreign = own | {"metadata": own["metadata"] | {"labels": {"app": "other"}, "ownerReferences": []}}
+    cluster.server.create(REPLICA_SET, foreign | {"spec": own["spec"] | {"replicas": 0}})
     cluster.settle()
     assert cluster.deployment["status"]["collisionCount"] == 1
     assert [replica_set["spec"]["replicas"] for replica_set in cluster.sets] == [0, 3]

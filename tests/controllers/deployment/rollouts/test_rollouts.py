@@ -264,7 +264,7 @@ def test_d31_a_slow_rollout_that_moves_does_not_time_out(make_cluster):
             seen.add(cluster.progress)
             cluster.sleep(1)
     assert cluster.sizes == {"web:1": 0, "web:2": 4}
-    assert not any("ProgressDeadlineExceeded" in found for found in seen)
+    assert not any("ProgressDeadlineExceeded" in condition for condition in seen)
 
 
 def test_d32_pods_that_get_ready_late_end_a_rollout_that_timed_out(make_cluster):

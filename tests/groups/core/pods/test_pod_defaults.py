@@ -23,8 +23,8 @@ def container(**fields: Any) -> Obj:
 
 
 def volume(**source: Any) -> Obj:
-    (found,) = defaulted({"volumes": [{"name": "v", **source}]})["spec"]["volumes"]
-    return {key: value for key, value in found.items() if key != "name"}
+    (pod_volume,) = defaulted({"volumes": [{"name": "v", **source}]})["spec"]["volumes"]
+    return {key: value for key, value in pod_volume.items() if key != "name"}
 
 
 def test_a_pod_without_a_word_gets_the_whole_spec():
@@ -62,8 +62,8 @@ def test_a_container_gets_its_policies():
 
 @pytest.mark.parametrize("field", ["containers", "initContainers", "ephemeralContainers"])
 def test_containers_of_every_sort_are_defaulted(field: str):
-    (found,) = defaulted({field: [{"name": "c", "image": "i", "ports": [{"containerPort": 1}]}]})["spec"][field]
-    assert (found["imagePullPolicy"], found["ports"][0]["protocol"]) == ("Always", "TCP")
+    (with_defaults,) = defaulted({field: [{"name": "c", "image": "i", "ports": [{"containerPort": 1}]}]})["spec"][field]
+    assert (with_defaults["imagePullPolicy"], with_defaults["ports"][0]["protocol"]) == ("Always", "TCP")
 
 
 @pytest.mark.parametrize(

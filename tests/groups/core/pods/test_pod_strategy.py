@@ -18,7 +18,7 @@ def created(spec: Obj, **metadata: Any) -> Obj:
 
 
 def containers(*resources: Obj) -> list[Obj]:
-    return [{"name": f"c{i}", "resources": found} for i, found in enumerate(resources)]
+    return [{"name": f"c{i}", "resources": container} for i, container in enumerate(resources)]
 
 
 WHOLE = {"cpu": "1", "memory": "1Gi"}
@@ -126,12 +126,12 @@ def test_a_status_update_forgets_neither_the_quality_nor_what_was_observed():
 
 
 def changed(part: str, new: Obj, old: Obj) -> Obj:
-    found = {"metadata": {"labels": {"x": "y"}}, "spec": new, "status": {"a": 2}}
+    obj = {"metadata": {"labels": {"x": "y"}}, "spec": new, "status": {"a": 2}}
     before = {"metadata": {"generation": 1}, "spec": old, "status": {"a": 1}}
     unspoilt = copy.deepcopy(before)
-    SUBRESOURCES["", "Pod", part].prepare_update(found, before)
+    SUBRESOURCES["", "Pod", part].prepare_update(obj, before)
     assert before == unspoilt
-    return found
+    return obj
 
 
 def test_ephemeral_containers_are_all_that_their_subresource_changes():

@@ -19,7 +19,7 @@ def pod(status: Obj | None = None, **spec: Any) -> Obj:
     return obj | {"status": status or {}}
 
 
-def told(errors: Any) -> list[str]:
+def messages(errors: Any) -> list[str]:
     return [str(error).partition("\n")[0] for error in errors]
 
 
@@ -103,7 +103,7 @@ NARROWED = TERM["matchExpressions"] + [{"key": "b", "operator": "Exists"}]
     ],
 )
 def test_a_pod_may_change_only_so_far(old: Obj, new: Obj, wrong: list[str]) -> None:
-    assert told(POD.update(pod(**new), pod(**old))) == wrong
+    assert messages(POD.update(pod(**new), pod(**old))) == wrong
 
 
 def test_what_changed_stands_behind_the_refusal() -> None:
@@ -112,13 +112,13 @@ def test_what_changed_stands_behind_the_refusal() -> None:
 
 
 def test_what_is_empty_is_as_good_as_absent() -> None:
-    assert told(POD.update(pod(volumes=[]), pod(imagePullSecrets=[]))) == []
+    assert messages(POD.update(pod(volumes=[]), pod(imagePullSecrets=[]))) == []
 
 
 def test_a_mirror_pod_stays_one() -> None:
     mirror = pod(nodeName="n")
     mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
-    assert told(POD.update(pod(nodeName="n"), mirror)) == [
+    assert messages(POD.update(pod(nodeName="n"), mirror)) == [
         "metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not remove or update mirror pod annotation"
     ]
 
@@ -140,7 +140,7 @@ RUNNING = {"name": "c", "state": {"running": {}}}
     ],
 )
 def test_a_status_may_change_only_so_far(old: Obj, new: Obj, wrong: list[str]) -> None:
-    errors = told(POD.status_update(pod(new, restartPolicy="Never"), pod(old, restartPolicy="Never")))
+    errors = messages(POD.status_update(pod(new, restartPolicy="Never"), pod(old, restartPolicy="Never")))
     assert len(errors) == len(wrong)
     assert all(error.startswith(start) for error, start in zip(errors, wrong, strict=True))
 
@@ -148,10 +148,10 @@ def test_a_status_may_change_only_so_far(old: Obj, new: Obj, wrong: list[str]) -
 def test_ephemeral_containers_may_be_added_but_neither_changed_nor_removed() -> None:
     one = {"name": "e", "image": "i", "imagePullPolicy": "Always", "terminationMessagePolicy": "File"}
     with_one, other = pod(ephemeralContainers=[one]), pod(ephemeralContainers=[one | {"image": "j"}])
-    assert told(ephemeral_containers_update(with_one, pod())) == []
-    assert told(ephemeral_containers_update(pod(), with_one)) == [
+    assert messages(ephemeral_containers_update(with_one, pod())) == []
+    assert messages(ephemeral_containers_update(pod(), with_one)) == [
         'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be removed'
     ]
-    assert told(ephemeral_containers_update(other, with_one)) == [
+    assert messages(ephemeral_containers_update(other, with_one)) == [
         'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be changed'
     ]

@@ -7,7 +7,7 @@ ZONE = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "path", "told"),
+    ("old", "new", "path", "why"),
     [
         (
             united(subset("a", nodeSelectorTerm=ZONE)),
@@ -43,9 +43,9 @@ ZONE = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]
         ),
     ],
 )
-async def test_what_workloads_cannot_change_may_not_change(refused, old, new, path, told):
+async def test_what_workloads_cannot_change_may_not_change(refused, old, new, path, why):
     errors = await refused(new, old)
-    assert [message for field, message in errors if field == path and told in message], errors
+    assert [message for field, message in errors if field == path and why in message], errors
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ NOT_LABEL = "invalid subset name a lowercase RFC 1123 label must consist of lowe
 
 
 @pytest.mark.parametrize(
-    ("spec", "path", "told"),
+    ("spec", "path", "why"),
     [
         (united(replicas=-1), "spec.replicas", "must be greater than or equal to 0"),
         (united(selector=None), "spec.selector", "Required value"),
@@ -92,9 +92,9 @@ NOT_LABEL = "invalid subset name a lowercase RFC 1123 label must consist of lowe
         ),
     ],
 )
-async def test_what_cannot_work_is_refused_with_its_field(refused, spec, path, told):
+async def test_what_cannot_work_is_refused_with_its_field(refused, spec, path, why):
     errors = await refused(copy.deepcopy(spec))
-    assert [message for field, message in errors if field == path and told in message], errors
+    assert [message for field, message in errors if field == path and why in message], errors
 
 
 @pytest.mark.parametrize("field", ALL)
@@ -118,7 +118,7 @@ SUBSETS = "spec.topology.subsets"
 
 
 @pytest.mark.parametrize(
-    ("subsets", "path", "told"),
+    ("subsets", "path", "why"),
     [
         ((subset("a", replicas=5), subset("b")), SUBSETS, "sum of indicated subset replicas 5 should not be greater"),
         (
@@ -146,9 +146,9 @@ SUBSETS = "spec.topology.subsets"
         ),
     ],
 )
-async def test_numbers_of_subsets_that_do_not_fit_are_refused(refused, subsets, path, told):
+async def test_numbers_of_subsets_that_do_not_fit_are_refused(refused, subsets, path, why):
     errors = await refused(united(*subsets))
-    assert [message for field, message in errors if field == path and told in message], errors
+    assert [message for field, message in errors if field == path and why in message], errors
 
 
 @pytest.mark.parametrize(
