@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test check mutants bench clean
+.PHONY: help up test coverage check mutants bench clean
 
 # The first Python that is new enough; `make up PYTHON=/path/to/python` names another.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -15,13 +15,20 @@ ARGS ?=
 
 help: ## show this help
 	@echo 'usage: make TARGET [ARGS="..."]'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 up: .venv/.installed ## start a cluster, its data in .mockube; ARGS="--port 0" and more: make up ARGS=--help
 	@$(BIN)/mockube up --data-dir .mockube $(ARGS)
 
 test: .venv/.installed-test ## run all tests, on all processors; ARGS="-k watch" and other flags of pytest
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+# Every Python process of the tests begins with the sitecustomize.py of that folder.
+coverage: export MOCKUBE_COVERAGE := $(CURDIR)/.coverage
+coverage: .venv/.installed-test ## run all tests, and fail if they run less of the sources than the floor in pyproject.toml
+	@rm -rf $(MOCKUBE_COVERAGE) && mkdir $(MOCKUBE_COVERAGE)
+	PYTHONPATH=tests/coverage/site $(BIN)/python -m pytest -p line_coverage -n auto --dist worksteal $(ARGS)
+	@$(BIN)/python tests/coverage/site/line_coverage.py
 
 check: .venv/.installed-check ## lint, formatting, types, imports, words
 	$(BIN)/ruff check
