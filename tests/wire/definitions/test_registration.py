@@ -109,7 +109,7 @@ async def test_the_schemas_of_a_definition_are_walked_once_however_many_there_ar
         walked.append(given["metadata"]["name"])
         return structural_condition(given)
 
-    monkeypatch.setattr("apiserver.controllers.crd.verdict_on", counted)
+    monkeypatch.setattr("apiserver.controllers.crd.structural_condition", counted)
     names = [f"w{number}s.example.com" for number in range(30)]
     for number in range(30):
         made = definition(plural=f"w{number}s", kind=f"W{number}", names={"shortNames": [], "categories": []})
