@@ -32,7 +32,7 @@ from apiserver.endpoints.http_response import Reply, Response
 from apiserver.listening import listening
 
 AUDIT_ID = "00000000-0000-0000-0000-000000000000"
-"""As long as those of our server, so that both send as many bytes."""
+"""An id as long as those of our server, so that both send the same number of bytes."""
 STREAM_HEAD = (
     f"HTTP/1.1 200 OK\r\nAudit-Id: {AUDIT_ID}\r\nCache-Control: no-cache, private\r\n"
     "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -40,10 +40,10 @@ STREAM_HEAD = (
 
 
 class Broadcast:
-    """Sends frames to all streams: what came while the last ones were sent goes out as one chunk."""
+    """Sends frames to all streams; frames that came while the last ones were sent go out as one chunk."""
 
     def __init__(self, frames: Iterator[bytes]) -> None:
-        """Take the frames that are sent one after the other."""
+        """Create a broadcast of these frames, which are sent one after the other."""
         self.streams: list[AbstractStreamWriter] = []
         self._frames = frames
         self._pending: list[bytes] = []
@@ -71,7 +71,7 @@ class Bare:
     """One handler for all requests."""
 
     def __init__(self, answers: dict[str, bytes], broadcast: Broadcast) -> None:
-        """Take the answers by path, and what serves the streams."""
+        """Create the handler with the answers by path, and the broadcast for streams."""
         self._answers = answers
         self._broadcast = broadcast
 

@@ -11,11 +11,11 @@ from servers import Server, etcd, import_seconds, ours
 from wrk import Load
 
 READ = f"{ONE}?resourceVersion=0"
-"""Any state of a pod, from memory; without the parameter it is the newest of all servers."""
+"""A read from memory, which may return an older state; without the parameter the newest state is read."""
 
 
 def clusters(bench: Bench) -> Iterator[Row]:
-    """Writes, reads, watches and the start over an etcd of one member; and what a second server adds."""
+    """Measure writes, reads, watches and the start over an etcd of one member, and what a second server adds."""
     with ExitStack() as stack:
         url = stack.enter_context(etcd(bench.directory / "etcd"))
         over = stack.enter_context(ours(bench.directory / "over", "--store", url))
@@ -37,13 +37,13 @@ def clusters(bench: Bench) -> Iterator[Row]:
 
 
 def _turns(bench: Bench, one: Server, other: Server, load: Load, beside: Load | None = None) -> Loads:
-    found, seconds = Loads([], []), bench.effort.seconds
+    loads, seconds = Loads([], []), bench.effort.seconds
     for server, what in ((one, load), (other, beside or load)):
         wrk.run(server.url, server.token, what, seconds=1)
     for _ in range(bench.effort.rounds):
-        found.ours.append(wrk.run(one.url, one.token, load, seconds=seconds))
-        found.beside.append(wrk.run(other.url, other.token, beside or load, seconds=seconds))
-    return found
+        loads.ours.append(wrk.run(one.url, one.token, load, seconds=seconds))
+        loads.beside.append(wrk.run(other.url, other.token, beside or load, seconds=seconds))
+    return loads
 
 
 def _watches(bench: Bench, over: Server, embedded: Server) -> Row:
@@ -60,8 +60,8 @@ def _watches(bench: Bench, over: Server, embedded: Server) -> Row:
 
 
 def _posts(bench: Bench) -> Row:
-    """Each round is to servers that are empty."""
-    found, pod = Loads([], []), bench.directory / "pod.json"
+    """Measure POST; each round begins with empty servers."""
+    loads, pod = Loads([], []), bench.directory / "pod.json"
     pod.write_bytes(pods.template(varied=False))
     load = Load(PODS, CONNECTIONS, post=pod)
     for number in range(bench.effort.rounds):
@@ -70,14 +70,14 @@ def _posts(bench: Bench) -> Row:
             ours(bench.directory / f"over{number}", "--store", url) as over,
             ours(bench.directory / f"beside{number}") as embedded,
         ):
-            for server, into in ((over, found.ours), (embedded, found.beside)):
+            for server, into in ((over, loads.ours), (embedded, loads.beside)):
                 wrk.run(server.url, server.token, load, seconds=1, letters="hot")
                 into.append(wrk.run(server.url, server.token, load, seconds=bench.effort.seconds, letters="run"))
-    return found.row("etcd: POST pods (embedded)", 0.5)
+    return loads.row("etcd: POST pods (embedded)", 0.5)
 
 
 def _two(bench: Bench) -> Iterator[Row]:
-    """What two servers on one port read beside one, and the processor's time that a request takes of each."""
+    """Compare two servers on one port with one server: requests per second, and processor time per request."""
     with etcd(bench.directory / "shared") as url:
         rates: list[list[float]] = []
         for servers in (2, 1):

@@ -26,10 +26,10 @@ async def create(url: str, token: str, bodies: Iterator[bytes], connections: int
 
 async def _post_each(url: str, token: str, bodies: Iterator[bytes]) -> None:
     """POST bodies until none is left; the iterator is shared by all connections."""
-    place = urlsplit(url)
-    reader, writer = await asyncio.open_connection(place.hostname, place.port, ssl=unverified())
+    url_parts = urlsplit(url)
+    reader, writer = await asyncio.open_connection(url_parts.hostname, url_parts.port, ssl=unverified())
     head = (
-        f"POST {place.path} HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {token}\r\n"
+        f"POST {url_parts.path} HTTP/1.1\r\nHost: {url_parts.netloc}\r\nAuthorization: Bearer {token}\r\n"
         "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
     ).encode()
     for body in bodies:
@@ -47,7 +47,7 @@ async def _expect_created(reader: asyncio.StreamReader) -> None:
 
 
 def unverified() -> ssl.SSLContext:
-    """TLS to a server of our own, which needs no proof."""
+    """Return a TLS context that does not verify the certificate: the server is our own."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -38,7 +38,7 @@ VALUES: dict[str, Any] = {
 
 
 def definition(plural: str = PLURAL, kind: str = KIND) -> bytes:
-    """The definition of a kind with two hundred fields."""
+    """Return the definition of a kind with two hundred fields."""
     part = {"type": "object", "required": ["name"], "properties": FIELDS}
     spec = {"type": "object", "properties": dict.fromkeys(_parts(PARTS), part)}
     status = {"type": "object", "properties": {"phase": {"type": "string"}}}
@@ -61,7 +61,7 @@ def definition(plural: str = PLURAL, kind: str = KIND) -> bytes:
 
 
 def template(parts: int = PARTS) -> bytes:
-    """An object's body with NAME in place of its name, and so many groups of fields, of which each is whole."""
+    """Return the body of an object with NAME as its name, and this many complete groups of fields."""
     body = {
         "apiVersion": f"{GROUP}/v1",
         "kind": KIND,

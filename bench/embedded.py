@@ -8,7 +8,7 @@ from mockube import Cluster
 
 
 def main(count: int) -> None:
-    """The first start, which reads the release, is not counted."""
+    """Measure starts; the first one, which reads the release, does not count."""
     with Cluster():
         pass
     taken = []

@@ -14,12 +14,12 @@ from wrk import Load
 
 JSON = {"Content-Type": "application/json"}
 KINDS, SOME = 100, 10
-"""How many are defined; the first and the last are told by the medians of so many."""
+"""The number of definitions; the medians of the first and of the last SOME are reported."""
 PATIENCE = 20.0
 
 
 def kinds(bench: Bench) -> Iterator[Row]:
-    """POST of custom objects beside POST of pods, with all fields and with a fifth; and definitions."""
+    """Measure POST of custom objects beside POST of pods, with all fields and with a fifth; and definitions."""
     bench.say("kinds: objects")
     for parts, target in ((customs.PARTS, 0.5), (customs.PARTS // 5, None)):
         yield _posts(bench, parts).row(f"POST custom objects, {10 * parts} of 200 fields (pods)", target)
@@ -28,13 +28,13 @@ def kinds(bench: Bench) -> Iterator[Row]:
 
 
 def _posts(bench: Bench, parts: int) -> Loads:
-    """Each round is to a server that is empty, where pods and custom objects are posted in turns."""
-    pod, custom, found = bench.directory / "pod.json", bench.directory / "custom.json", Loads([], [])
+    """Measure POST; each round begins with an empty server, to which pods and custom objects are posted in turn."""
+    pod, custom, results = bench.directory / "pod.json", bench.directory / "custom.json", Loads([], [])
     pod.write_bytes(pods.template())
     custom.write_bytes(customs.template(parts))
     loads = (
-        (Load(customs.PATH, CONNECTIONS, post=custom), found.ours),
-        (Load(PODS, CONNECTIONS, post=pod), found.beside),
+        (Load(customs.PATH, CONNECTIONS, post=custom), results.ours),
+        (Load(PODS, CONNECTIONS, post=pod), results.beside),
     )
     for number in range(bench.effort.rounds):
         with ours(bench.directory / f"kinds{number}-{parts}") as server:
@@ -43,11 +43,11 @@ def _posts(bench: Bench, parts: int) -> Loads:
             for load, into in loads:
                 wrk.run(server.url, server.token, load, seconds=1, letters="hot")
                 into.append(wrk.run(server.url, server.token, load, seconds=bench.effort.seconds, letters="run"))
-    return found
+    return results
 
 
 def _definitions(bench: Bench) -> Iterator[Row]:
-    """Seconds from the POST of each definition until it is established, on a server of each round's own."""
+    """Measure the seconds from the POST of each definition until it is established; each round has its own server."""
     rounds = []
     for number in range(bench.effort.rounds):
         with ours(bench.directory / f"definitions{number}") as server, server.asking() as ask:
@@ -66,7 +66,7 @@ def _definitions(bench: Bench) -> Iterator[Row]:
 
 
 def _define(ask: Ask, plural: str, kind: str) -> float:
-    """Seconds until a kind is served."""
+    """Return the seconds until a kind is served."""
     began = time.monotonic()
     ask("POST", customs.DEFINITIONS, customs.definition(plural, kind), JSON)
     while time.monotonic() < began + PATIENCE:

@@ -1,4 +1,4 @@
-"""What a result must say of the machine that it comes from; nothing of it names the machine or its owner."""
+"""Facts about the machine that a result comes from; they name neither the machine nor its owner."""
 
 import os
 import platform
@@ -17,10 +17,10 @@ _LIBRARIES = ("aiohttp", "uvloop", "orjson")
 
 
 def facts(directory: Path) -> dict[str, object]:
-    """Processor, system, versions, the disk's speed, and how busy the machine is before the run.
+    """Return the processor, the system, versions, the disk's speed, and the load of the machine before the run.
 
     Args:
-        directory: a place on the disk that is measured.
+        directory: a directory on the disk that is measured.
     """
     return {
         "processor": _processor(),
@@ -48,7 +48,7 @@ def commit() -> str:
 
 
 def unnamed() -> str:
-    """Return why no commit names what is measured, "" where one does. Results may differ: nothing reads them."""
+    """Return why no commit identifies what is measured, or "" if one does. Differences in results do not count."""
     if not commit():
         return "this is no git checkout, so that the results could not name a commit"
     changes = _git("status", "--porcelain", "--", ":/", f":(exclude,top){RESULTS}")
@@ -56,7 +56,7 @@ def unnamed() -> str:
 
 
 def _git(*arguments: str) -> str:
-    """Return what git prints, "" where there is no git, or no checkout."""
+    """Return what git prints, or "" without git or a checkout."""
     command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -65,7 +65,7 @@ def _git(*arguments: str) -> str:
 
 
 def _fsync_seconds(directory: Path) -> float:
-    """The median of writing a page and waiting until it is on disk."""
+    """Return the median time of writing a page and waiting until it is on disk."""
     taken = []
     with tempfile.TemporaryFile(dir=directory) as file:
         for _ in range(50):

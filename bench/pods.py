@@ -7,9 +7,9 @@ from typing import Any
 Json = dict[str, Any]
 
 NAME = "NAME-OF-THE-POD"
-"""Stands where each pod has its own name, of the same length: so all bodies are as long as each other."""
+"""A placeholder for each pod's name, of the same length, so that all bodies have the same length."""
 SIZE = 1500
-"""Bytes of the body."""
+"""The bytes of the body."""
 _OWNER = "team-storefront@example.com"
 
 WEB_ENV = (
@@ -21,7 +21,7 @@ SECURITY = {"runAsNonRoot": True, "runAsUser": 1000, "fsGroup": 1000}
 
 
 def web(*, env: Sequence[Json], requests: Json, mount: Json) -> Json:
-    """The container of a web server of a shop, with probes, limits and a security context."""
+    """Return the container of a web server of a shop, with probes, limits and a security context."""
     return {
         "name": "web",
         "image": "registry.example.com/shop/web:1.27.3",
@@ -70,7 +70,7 @@ _POD = {
 
 
 def template(*, varied: bool = False) -> bytes:
-    """A pod's body with NAME in place of its name, filled up by an annotation to SIZE bytes.
+    """Return the body of a pod with NAME as its name, padded by an annotation to SIZE bytes.
 
     Args:
         varied: whether the name stands in the spec as well, so that no two pods have the same one.
@@ -82,7 +82,7 @@ def template(*, varied: bool = False) -> bytes:
 
 
 def name(run: str, number: int) -> str:
-    """The name of a pod: each run of the load has its own three letters.
+    """Return the name of a pod; each run of the load has its own three letters.
 
     Raises:
         ValueError: the name would be longer or shorter than NAME.
@@ -94,5 +94,5 @@ def name(run: str, number: int) -> str:
 
 
 def body(run: str, number: int) -> bytes:
-    """A pod's body with its own name."""
+    """Return the body of a pod with its own name."""
     return template().replace(NAME.encode(), name(run, number).encode())

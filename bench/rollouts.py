@@ -18,18 +18,18 @@ from templates import TEMPLATES, Template, service
 DEPLOYMENTS, REPLICAS = 10, 500
 PODS = DEPLOYMENTS * REPLICAS
 NODES, NODE_PODS = 20, 330
-"""Simulated nodes, and the pods of each: 5,000 fit, and a quarter more in a rolling update."""
+"""The simulated nodes, and the pods of each: room for 5,000, and a quarter more during a rolling update."""
 PATH = "/apis/apps/v1/namespaces/default/deployments"
 PATIENCE = 300.0
-"""Seconds that one of the works may take."""
+"""The seconds that a step may take."""
 SETTLE, QUIET = 75.0, 30.0
-"""Seconds in which a cluster comes to rest (its Events are sent at 300 a second), and over which it is then watched."""
+"""The seconds in which a cluster comes to rest (it sends 300 Events per second), and those measured afterwards."""
 JSON = {"Content-Type": "application/json"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
 def rollouts(bench: Bench) -> Iterator[Row]:
-    """All rows, each round on a cluster of its own; the rate of POST is measured in each round, on the server alone."""
+    """Measure rollouts, each round on its own cluster; a round also measures POST to the server alone."""
     rounds = []
     for number in range(bench.effort.rounds):
         bench.say(f"rollouts {number + 1} of {bench.effort.rounds}")
@@ -40,7 +40,7 @@ def rollouts(bench: Bench) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one cluster did.
+    """The result of a rollout in one cluster.
 
     Attributes:
         posts: pods a second that the server alone was given in the same round.
@@ -58,12 +58,12 @@ class Round:
 
     @property
     def rate(self) -> float:
-        """Pods made Ready a second."""
+        """The number of pods that became Ready per second."""
         return PODS / self.created
 
 
 def _post_rate(bench: Bench, number: int) -> float:
-    """Pods a second that the server alone takes, under the load of the row for POST."""
+    """Return the rate of POST of the server alone, under the load of the row for POST."""
     pod = bench.directory / "pod.json"
     pod.write_bytes(pods.template(varied=False))
     load = wrk.Load(POST_PATH, CONNECTIONS, post=pod)
@@ -107,7 +107,7 @@ def create_deployments(ask: Ask, sizes: dict[str, int], templates: Sequence[Temp
 
 
 def _quiet(server: Server) -> float:
-    """The share of one processor that server and manager use, when the events of what happened are all sent."""
+    """Return the share of one processor that server and manager use after all Events were sent."""
     time.sleep(SETTLE)
     before = server.processor_seconds()
     time.sleep(QUIET)
@@ -130,13 +130,13 @@ def _template(version: str) -> dict[str, object]:
 
 
 def _until_ready(ask: Ask, names: list[str], began: float) -> float:
-    """Seconds until every Deployment tells of its present generation that all replicas are updated and available."""
+    """Return the seconds until all replicas of every Deployment are updated and available at its current generation."""
     while time.monotonic() < began + PATIENCE:
-        found = json.loads(ask("GET", PATH))["items"]
-        if sum(_is_done(each) for each in found if each["metadata"]["name"] in names) == len(names):
+        deployments = json.loads(ask("GET", PATH))["items"]
+        if sum(_is_done(each) for each in deployments if each["metadata"]["name"] in names) == len(names):
             return time.monotonic() - began
         time.sleep(0.1)
-    counts = {each["metadata"]["name"]: each.get("status", {}).get("availableReplicas", 0) for each in found}
+    counts = {each["metadata"]["name"]: each.get("status", {}).get("availableReplicas", 0) for each in deployments}
     raise RuntimeError(f"after {PATIENCE:.0f} s there are only so many available pods: {counts}")
 
 

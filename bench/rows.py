@@ -1,4 +1,4 @@
-"""What is measured: one function a row of the table, each with its target from the issue that asked for it."""
+"""The rows of the table: one function measures each, and compares the figure with the row's target."""
 
 import json
 import statistics
@@ -19,17 +19,17 @@ from wrk import Load, Measured
 
 CONNECTIONS = 16
 STORED = 20_000
-"""Pods that are there while reads are measured."""
+"""The number of stored pods while reads are measured."""
 WATCHERS, CREATES = 200, 2_000
 PODS = "/api/v1/namespaces/default/pods"
 PAGE, ALL = f"{PODS}?limit=500", PODS
 LETTERS = "all"
-"""What the names of the stored pods have in common."""
+"""The common part of the names of the stored pods."""
 ONE = f"{PODS}/{pods.name(LETTERS, 0)}"
 EACH = f"{PODS}/{pods.NAME}"
-"""The path of each stored pod, with the place of its name."""
+"""The path of each stored pod, with a placeholder for its name."""
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-"""What kubectl asks for."""
+"""The Accept header of kubectl."""
 Say = Callable[[str], None]
 
 
@@ -38,11 +38,11 @@ class Row:
     """One line of the table.
 
     Attributes:
-        work: what was measured.
-        ours, beside: our figure, and the one that it is compared with, to read.
-        figure: what the target speaks of; the median where there are several.
-        target: where the figure must not be below, or (at_most) above; None where nothing is asked.
-        samples: all that was measured, by name.
+        work: the work that was measured.
+        ours, beside: our figure and the one that it is compared with, as text.
+        figure: the number that is compared with the target; the median of several.
+        target: the minimum of the figure, or with at_most its maximum; None if there is no target.
+        samples: all measurements, by name.
     """
 
     work: str
@@ -56,7 +56,7 @@ class Row:
 
     @property
     def passed(self) -> bool:
-        """Whether the target is reached, if there is one."""
+        """True if the target is reached, or if there is none."""
         if self.target is None:
             return True
         return self.figure <= self.target if self.at_most else self.figure >= self.target
@@ -64,7 +64,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long and how often to measure.
+    """The duration and the number of measurements.
 
     Attributes:
         rounds: pairs of ours and bare, one after the other.
@@ -79,12 +79,12 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What the rows measure with.
+    """The inputs of all measurements.
 
     Attributes:
-        directory: of this run, on a real disk.
-        effort: how long and how often.
-        say: tells the person who waits what is going on.
+        directory: the directory of this run, on a real disk.
+        effort: the duration and the number of measurements.
+        say: prints a progress message.
     """
 
     directory: Path
@@ -93,17 +93,17 @@ class Bench:
 
     @property
     def certificates(self) -> Path:
-        """Those of our server, which the bare one shows as well."""
+        """The directory of our server's certificates, which the bare server uses as well."""
         return self.directory / "full" / "pki"
 
     @property
     def answers(self) -> Path:
-        """What the bare server answers."""
+        """The file with the responses of the bare server."""
         return self.directory / "answers"
 
 
 def cluster(bench: Bench) -> Row:
-    """How long a fresh embedded cluster takes, after the first of its process."""
+    """Measure how long a new embedded cluster takes to start, after the first one of its process."""
     command = [sys.executable, str(HERE / "embedded.py"), str(10 * bench.effort.starts)]
     taken = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     median = statistics.median(taken)
@@ -119,15 +119,15 @@ def cluster(bench: Bench) -> Row:
     )
 
 
-def measure(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
-    """All rows whose names are wanted, as they come."""
+def measure(bench: Bench, selected: frozenset[str]) -> Iterator[Row]:
+    """Yield the selected rows as they are measured."""
     bench.say(f"a server with {STORED:,} pods")
-    yield from _only(wanted, memory(bench))
-    if "start" in wanted:
+    yield from _only(selected, memory(bench))
+    if "start" in selected:
         yield from starts(bench)
-    if "backup" in wanted:
+    if "backup" in selected:
         yield from backups(bench)
-    if "cluster" in wanted:
+    if "cluster" in selected:
         bench.say("cluster")
         yield cluster(bench)
     with ExitStack() as stack:
@@ -142,21 +142,21 @@ def measure(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
             ("list-all", list_all),
             ("table", table),
         ):
-            if name in wanted:
+            if name in selected:
                 bench.say(name)
                 yield row(pair)
-        if "post" in wanted:
+        if "post" in selected:
             bench.say("post")
             yield from post(pair)
-    if "watch" in wanted:
+    if "watch" in selected:
         bench.say("watch")
         yield from watch(bench)
 
 
-def _only(wanted: frozenset[str], rows: Iterator[Row]) -> Iterator[Row]:
-    """Rows that are measured whether they are wanted or not, since later ones need what they leave behind."""
+def _only(selected: frozenset[str], rows: Iterator[Row]) -> Iterator[Row]:
+    """Measure rows even if they are not selected, since later ones need the data that they create."""
     measured = list(rows)
-    return iter(measured if "memory" in wanted else ())
+    return iter(measured if "memory" in selected else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Pair:
     bare: Server
 
     def loads(self, load: Load, beside: Load | None = None, *, second: Server | None = None) -> "Loads":
-        """Load the two in turns: A B A B, so that what else the machine does hits both.
+        """Load the two servers in turn (A B A B), so that other work of the machine affects both.
 
         Args:
             load: for our server.
@@ -176,33 +176,33 @@ class Pair:
             second: the other; the bare server if None.
         """
         seconds, other = self.bench.effort.seconds, second or self.bare
-        found = Loads([], [])
+        loads = Loads([], [])
         for server, what in ((self.ours, load), (other, beside or load)):
             wrk.run(server.url, server.token, what, seconds=1, letters=LETTERS)
         for _ in range(self.bench.effort.rounds):
-            found.ours.append(wrk.run(self.ours.url, self.ours.token, load, seconds=seconds, letters=LETTERS))
-            found.beside.append(wrk.run(other.url, other.token, beside or load, seconds=seconds, letters=LETTERS))
-        return found
+            loads.ours.append(wrk.run(self.ours.url, self.ours.token, load, seconds=seconds, letters=LETTERS))
+            loads.beside.append(wrk.run(other.url, other.token, beside or load, seconds=seconds, letters=LETTERS))
+        return loads
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """What two servers did, round by round."""
+    """The loads of two servers, round by round."""
 
     ours: list[Measured]
     beside: list[Measured]
 
     def row(self, work: str, target: float | None) -> Row:
-        """The row that compares the rates."""
-        mine, other = ([each.rate for each in side] for side in (self.ours, self.beside))
-        ratios = [a / b for a, b in zip(mine, other, strict=True)]
+        """Return the row that compares the rates."""
+        our_rates, other = ([each.rate for each in side] for side in (self.ours, self.beside))
+        ratios = [a / b for a, b in zip(our_rates, other, strict=True)]
         return Row(
             work,
-            _rate(mine),
+            _rate(our_rates),
             _rate(other),
             statistics.median(ratios),
             target,
-            samples={"ours per second": mine, "beside per second": other, "ratio": ratios},
+            samples={"ours per second": our_rates, "beside per second": other, "ratio": ratios},
         )
 
 
@@ -212,23 +212,23 @@ def _rate(samples: list[float]) -> str:
 
 
 def get(pair: Pair) -> Row:
-    """GET of one pod."""
+    """Measure GET of one pod."""
     return pair.loads(Load(ONE, CONNECTIONS)).row("GET one pod", 0.70)
 
 
 def get_each(pair: Pair) -> Row:
-    """GET of all pods that are stored, one after the other."""
+    """Measure GET of all stored pods, one after the other."""
     load = Load(EACH, CONNECTIONS, names=STORED)
     return pair.loads(load).row(f"GET {STORED:,} pods in turn", 0.70)
 
 
 def list_page(pair: Pair) -> Row:
-    """A page of the list."""
+    """Measure a page of the list."""
     return pair.loads(Load(PAGE, 4)).row(f"LIST 500 pods of {STORED:,}", 0.50)
 
 
 def list_all(pair: Pair) -> Row:
-    """The whole list, one after the other: they are so few that their rate is told by how long each takes."""
+    """Measure lists of all pods, one after the other; there are so few that their rate follows from their durations."""
     loads = pair.loads(Load(ALL, 1))
     return Loads(*([replace(m, rate=1000 / m.mean) for m in side] for side in (loads.ours, loads.beside))).row(
         f"LIST all {STORED:,} pods", 0.50
@@ -236,44 +236,44 @@ def list_all(pair: Pair) -> Row:
 
 
 def table(pair: Pair) -> Row:
-    """A page as Table beside the same page as JSON, both of our server; the warm-up is the first time."""
+    """Compare a page as Table with the same page as JSON, both of our server; the first request is the warm-up."""
     loads = pair.loads(Load(PAGE, 1, accept=TABLE), Load(PAGE, 1), second=pair.ours)
     return loads.row("LIST 500 as Table (beside: plain)", 1 / 3)
 
 
 def post(pair: Pair) -> Iterator[Row]:
-    """POST of pods of one template, as controllers send them, and of pods that have each a spec of its own."""
-    found = _posts(pair, varied=False)
-    yield found.row("POST pods", 0.30)
-    slowness = [each.p99 / each.p50 for each in found.ours]
+    """Measure POST of pods of one template, as controllers send them, and of pods with different specs."""
+    loads = _posts(pair, varied=False)
+    yield loads.row("POST pods", 0.30)
+    slowness = [each.p99 / each.p50 for each in loads.ours]
     yield Row(
         "POST pods: p99 / p50",
-        f"{statistics.median(each.p99 for each in found.ours):.1f} ms",
-        f"{statistics.median(each.p50 for each in found.ours):.1f} ms",
+        f"{statistics.median(each.p99 for each in loads.ours):.1f} ms",
+        f"{statistics.median(each.p50 for each in loads.ours):.1f} ms",
         statistics.median(slowness),
         10.0,
         at_most=True,
-        samples={"ratio": slowness, "max ms": [each.max for each in found.ours]},
+        samples={"ratio": slowness, "max ms": [each.max for each in loads.ours]},
     )
     yield _posts(pair, varied=True).row("POST pods, no two specs alike", 0.17)
 
 
 def _posts(pair: Pair, *, varied: bool) -> Loads:
-    """Each round is to a server that is empty, so that rounds are alike."""
-    bench, found = pair.bench, Loads([], [])
+    """Measure POST; each round begins with an empty server, so that all rounds are the same."""
+    bench, loads = pair.bench, Loads([], [])
     pod = bench.directory / "pod.json"
     pod.write_bytes(pods.template(varied=varied))
     load = Load(PODS, CONNECTIONS, post=pod)
     for number in range(bench.effort.rounds):
         with ours(bench.directory / f"post{number}{varied}") as empty:
-            for server, into in ((empty, found.ours), (pair.bare, found.beside)):
+            for server, into in ((empty, loads.ours), (pair.bare, loads.beside)):
                 wrk.run(server.url, server.token, load, seconds=1, letters="hot")
                 into.append(wrk.run(server.url, server.token, load, seconds=bench.effort.seconds, letters="run"))
-    return found
+    return loads
 
 
 def memory(bench: Bench) -> Iterator[Row]:
-    """What a server needs that is empty, and what each pod adds."""
+    """Measure the memory of an empty server, and how much each pod adds."""
     with ours(bench.directory / "full") as server:
         idle = server.memory()
         create(server, LETTERS, STORED)
@@ -287,15 +287,15 @@ def memory(bench: Bench) -> Iterator[Row]:
 
 
 def starts(bench: Bench) -> Iterator[Row]:
-    """Seconds from the start until it is ready, beside those of importing aiohttp."""
+    """Measure the seconds until the server is ready, beside those of importing aiohttp."""
     imports: list[float] = []
     empty: list[float] = []
     full: list[float] = []
     for number in range(bench.effort.starts):
         bench.say(f"start {number + 1} of {bench.effort.starts}")
         imports.append(import_seconds())
-        for place, into in ((f"start{number}", empty), ("full", full)):
-            with ours(bench.directory / place) as server:
+        for folder, into in ((f"start{number}", empty), ("full", full)):
+            with ours(bench.directory / folder) as server:
                 into.append(server.ready)
     for work, seconds, target in (("ready after start", empty, 4.0), (f"ready with {STORED:,} pods", full, 20.0)):
         ratios = [a / b for a, b in zip(seconds, imports, strict=True)]
@@ -308,7 +308,7 @@ def starts(bench: Bench) -> Iterator[Row]:
 
 
 def restart(bench: Bench, empty: list[float]) -> Row:
-    """Seconds that many stored pods add to a start, beside those of only reading and checking their rows."""
+    """Measure how much many stored pods add to a start, beside only reading and checking their rows."""
     directory = bench.directory / "many"
     database = directory / "store.db"
     bench.say(f"a database with {stored.MANY:,} pods")
@@ -339,7 +339,7 @@ def restart(bench: Bench, empty: list[float]) -> Row:
 
 
 def backups(bench: Bench) -> Iterator[Row]:
-    """Seconds that a backup of all stored pods takes, and a restore into an empty data directory."""
+    """Measure a backup of all stored pods, and a restore into an empty data directory."""
     bench.say("backup")
     full, seconds = str(bench.directory / "full"), dict[str, list[float]](backup=[], restore=[])
     for number in range(bench.effort.rounds):
@@ -358,34 +358,34 @@ def backups(bench: Bench) -> Iterator[Row]:
 
 
 def watch(bench: Bench) -> Iterator[Row]:
-    """Deliveries to many watchers; first a round that is checked, not timed, whose frames the bare server sends."""
+    """Measure deliveries to many watchers; a first round is only checked, and the bare server sends its frames."""
     with ours(bench.directory / "full") as server:
         _watched(server, _namespace(server, "check"), "chk", "--check", "--record", str(bench.answers / "frames"))
         with bare(bench.certificates, bench.answers) as beside:
-            mine, other = [], []
+            our_rates, other = [], []
             for number in range(bench.effort.rounds):
-                mine.append(_watched(server, _namespace(server, f"watch{number}"), f"w{number:02}"))
+                our_rates.append(_watched(server, _namespace(server, f"watch{number}"), f"w{number:02}"))
                 other.append(_watched(beside, PODS, f"w{number:02}"))
-    ratios = [a / b for a, b in zip(mine, other, strict=True)]
+    ratios = [a / b for a, b in zip(our_rates, other, strict=True)]
     yield Row(
         f"watch: {WATCHERS} watchers, {CREATES:,} creates",
-        f"{statistics.median(mine):,.0f} /s",
+        f"{statistics.median(our_rates):,.0f} /s",
         f"{statistics.median(other):,.0f} /s",
         statistics.median(ratios),
         0.50,
-        samples={"ours per second": mine, "beside per second": other, "ratio": ratios},
+        samples={"ours per second": our_rates, "beside per second": other, "ratio": ratios},
     )
 
 
 def _namespace(server: Server, name: str) -> str:
-    """The path of the pods of a new namespace."""
+    """Create a namespace, and return the path of its pods."""
     body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}).encode()
     server.request("POST", "/api/v1/namespaces", body, **{"Content-Type": "application/json"})
     return f"/api/v1/namespaces/{name}/pods"
 
 
 def _watched(server: Server, path: str, letters: str, *flags: str) -> float:
-    """Deliveries a second: from the first create until the last watcher has its last event."""
+    """Return the deliveries per second, from the first create until the last watcher has its last event."""
     with _watching(server, f"{path}?watch=1", *flags) as watchers:
         began = create(server, letters, CREATES, path)
         return _deliveries(watchers, began)
@@ -406,15 +406,15 @@ def _watching(server: Server, path: str, *flags: str) -> Iterator["subprocess.Po
 
 
 def _deliveries(watchers: "subprocess.Popen[str]", began: float) -> float:
-    told, _ = watchers.communicate(timeout=120)
+    output, _ = watchers.communicate(timeout=120)
     if watchers.returncode:
         raise RuntimeError("events are missing or out of order")
-    last: float = json.loads(told)["last"]
+    last: float = json.loads(output)["last"]
     return WATCHERS * CREATES / (last - began)
 
 
 def create(server: Server, letters: str, count: int, path: str = PODS) -> float:
-    """Create exactly so many pods; the time at which that began."""
+    """Create exactly this number of pods; return the time at which that began."""
     command = [
         str(HERE / "creators.py"),
         f"{server.url}{path}",
@@ -423,12 +423,12 @@ def create(server: Server, letters: str, count: int, path: str = PODS) -> float:
         str(count),
         str(CONNECTIONS),
     ]
-    told = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, check=True).stdout
-    return float(json.loads(told)["began"])
+    output = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, check=True).stdout
+    return float(json.loads(output)["began"])
 
 
 def _prepare_answers(bench: Bench, server: Server) -> None:
-    """Ask our server for what the bare one is to answer."""
+    """Fetch from our server the responses of the bare one."""
     bench.answers.mkdir()
     paths = [PAGE, ALL, *(f"{PODS}/{pods.name(LETTERS, number)}" for number in range(STORED))]
     with server.asking() as ask:

@@ -39,7 +39,7 @@ NAMES = (
     "etcd",
 )
 APART = {"kinds": kinds, "rollouts": rollouts, "united": united, "etcd": clusters}
-"""Rows with servers of their own: of custom kinds, of the controllers, and over etcd."""
+"""Rows that start their own servers: custom kinds, the controllers, and etcd."""
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 REMEDY = "Commit or undo the changes, or leave --json out: then the table is printed and nothing is written."
 QUICK = Effort(rounds=1, seconds=2.0, starts=2)
@@ -82,10 +82,10 @@ def _write(file: Path | None, result: dict[str, object]) -> str:
     return f"written to {file}"
 
 
-def _measured(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
-    if wanted - APART.keys():
-        yield from measure(bench, wanted)
-    for name in [name for name in APART if name in wanted]:
+def _measured(bench: Bench, selected: frozenset[str]) -> Iterator[Row]:
+    if selected - APART.keys():
+        yield from measure(bench, selected)
+    for name in [name for name in APART if name in selected]:
         yield from APART[name](bench)
 
 

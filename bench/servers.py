@@ -15,15 +15,15 @@ from pathlib import Path
 from creators import unverified
 
 Ask = Callable[..., bytes]
-"""Gives the content of an answer: method, path, body, headers."""
+"""Sends a request (method, path, body, headers) and returns the body of the response."""
 HERE = Path(__file__).parent
 PATIENCE = 60.0
-"""Seconds that a server may take to start."""
+"""The seconds that a server may take to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that answers.
+    """A running server.
 
     Attributes:
         process: its id.
@@ -41,11 +41,11 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The URL of the server."""
         return f"https://127.0.0.1:{self.port}"
 
     def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> bytes:
-        """Ask once, on a connection of its own.
+        """Send one request on a new connection.
 
         Raises:
             RuntimeError: the answer was not 2xx.
@@ -55,7 +55,7 @@ class Server:
 
     @contextmanager
     def asking(self) -> Iterator[Ask]:
-        """Ask as often as wanted, on one connection."""
+        """Yield a function that sends requests on one connection."""
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=unverified(), timeout=60)
 
         def ask(method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
@@ -72,21 +72,21 @@ class Server:
             connection.close()
 
     def memory(self) -> int:
-        """The bytes of it that are in memory now."""
+        """The bytes of the server's resident memory."""
         return _resident(self.process)
 
     def manager_memory(self) -> int:
-        """The bytes of its controller manager that are in memory now."""
+        """The bytes of its controller manager's resident memory."""
         return _resident(self.manager)
 
     def processor_seconds(self) -> float:
-        """What it and its controller manager have used of processors so far."""
+        """Return the processor time that the server and its controller manager have used so far, in seconds."""
         return sum(_processor_seconds(process) for process in (self.process, self.manager))
 
 
 @contextmanager
 def ours(directory: Path, *flags: str) -> Iterator[Server]:
-    """Our server on a data directory, which may hold the data of an earlier run; `flags` are more of mockube up's."""
+    """Run our server on a data directory, which may hold the data of an earlier run; `flags` go to mockube up."""
     port = _free_port()
     command = [*_up(port, directory), "--api-only", *flags]
     with (directory.parent / "mockube.log").open("ab") as log:
@@ -100,7 +100,7 @@ def ours(directory: Path, *flags: str) -> Iterator[Server]:
 
 @contextmanager
 def etcd(directory: Path) -> Iterator[str]:
-    """An etcd of one member; its URL."""
+    """Run an etcd of one member; yield its URL."""
     client, peer = (f"http://127.0.0.1:{_free_port()}" for _ in range(2))
     command = [
         "etcd", "--data-dir", str(directory), "--logger", "zap", "--log-level", "error",
@@ -126,7 +126,7 @@ def _answers(url: str) -> bool:
 
 @contextmanager
 def managed(directory: Path, *, nodes: int, pods: int) -> Iterator[Server]:
-    """Our server with controllers and simulated nodes of so many pods each, when they are at work."""
+    """Run our server with controllers and simulated nodes for this many pods each; yield it once they work."""
     port = _free_port()
     command = [
         *_up(port, directory),
@@ -149,13 +149,13 @@ def _up(port: int, directory: Path) -> list[str]:
 
 
 def _child(process: int) -> int:
-    told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, check=True).stdout
-    return int(told.split()[0])
+    output = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, check=True).stdout
+    return int(output.split()[0])
 
 
 def _resident(process: int) -> int:
-    told = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, check=True).stdout
-    return int(told) * 1024
+    output = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, check=True).stdout
+    return int(output) * 1024
 
 
 def _processor_seconds(process: int) -> float:
@@ -165,7 +165,7 @@ def _processor_seconds(process: int) -> float:
 
 @contextmanager
 def bare(certificates: Path, answers: Path) -> Iterator[Server]:
-    """The bare server, with the certificates of ours."""
+    """Run the bare server with the certificates of ours."""
     command = [sys.executable, str(HERE / "bare.py"), "--pki", str(certificates), "--answers", str(answers)]
     with (answers.parent / "bare.log").open("ab") as log, _process(command, log) as process:
         assert process.stdout is not None
@@ -174,7 +174,7 @@ def bare(certificates: Path, answers: Path) -> Iterator[Server]:
 
 @contextmanager
 def _process(command: list[str], log: object) -> Iterator[subprocess.Popen[bytes]]:
-    """A process until the end of the context."""
+    """Run a process until the end of the context."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)  # type: ignore[call-overload]
     try:
         yield process
@@ -188,7 +188,7 @@ def _process(command: list[str], log: object) -> Iterator[subprocess.Popen[bytes
 
 
 def _await_ready(process: subprocess.Popen[bytes], port: int) -> None:
-    """Ask /readyz again and again, each time on a new connection, until the answer is 200.
+    """Request /readyz repeatedly, each time on a new connection, until the answer is 200.
 
     Raises:
         RuntimeError: the process ended, or time did.
@@ -222,7 +222,7 @@ def _free_port() -> int:
 
 
 def import_seconds() -> float:
-    """What `python -c "import aiohttp"` takes."""
+    """Return how long `python -c "import aiohttp"` takes, in seconds."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-c", "import aiohttp"], check=True, env=dict(os.environ))
     return time.perf_counter() - began

@@ -20,12 +20,12 @@ from etcd.snapshot import NewDatabase
 from etcd.sqlite import SqliteLog
 
 MANY = 137_000
-"""Pods of a cluster that somebody restarts."""
+"""The number of pods of a cluster that is restarted."""
 _CHUNK = 10_000
 
 
 def fill(database: Path, source: Path) -> None:
-    """Write a database with the first pod of another one, many times, each with its own name."""
+    """Write a database with many copies of the first pod of another database, each with its own name."""
     with closing(SqliteLog(source)) as log:
         key, value = next((row.key, row.value or b"") for row in log.rows() if row.key.startswith("/registry/pods/"))
     database.parent.mkdir(mode=0o700)
@@ -36,21 +36,21 @@ def fill(database: Path, source: Path) -> None:
 
 
 def _renamed(key: str, value: bytes, numbers: range) -> Iterator[tuple[str, bytes]]:
-    place, _, name = key.rpartition("/")
+    prefix, _, name = key.rpartition("/")
     for number in numbers:
         other = pods.name("any", number)
-        yield f"{place}/{other}", value.replace(name.encode(), other.encode())
+        yield f"{prefix}/{other}", value.replace(name.encode(), other.encode())
 
 
 def read_seconds(database: Path) -> tuple[float, float]:
-    """Return the seconds of reading and checking all rows in a process of its own, and those of reading them alone."""
+    """Return the seconds of reading and checking all rows in a new process, and those of only reading them."""
     command = [sys.executable, __file__, str(database)]
     checked, read = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return checked, read
 
 
 def main(database: str) -> None:
-    """Have SQLite check the file, read all rows, check their bytes; print the seconds of all that, and of reading."""
+    """Check the file with SQLite, read all rows and check their bytes; print the seconds of all, and of reading."""
     gc.disable()
     with closing(sqlite3.connect(database)) as connection:
         began = time.perf_counter()

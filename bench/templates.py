@@ -15,7 +15,7 @@ def _requests(cpu: str, memory: str) -> dict[str, Any]:
 
 
 def plain() -> dict[str, Any]:
-    """Return a container and nothing more, as `kubectl create deployment` has it with requests."""
+    """Return a single container with requests, as `kubectl create deployment` writes it."""
     container = {"name": "web", "image": "nginx:1.27", "resources": _requests("100m", "64Mi"), "ports": _PORT}
     return {"containers": [container]}
 
@@ -55,4 +55,4 @@ def with_sidecar() -> dict[str, Any]:
 
 
 TEMPLATES: tuple[Template, ...] = (plain, service, with_sidecar)
-"""What Deployments take in turn: the first one the first, the fourth one the first again."""
+"""The templates that Deployments use in turn: the fourth Deployment uses the first again."""

@@ -24,7 +24,7 @@ KINDS = {
 
 
 def united(bench: Bench) -> Iterator[Row]:
-    """A row for each kind of subset; in each round all run one after the other, each on a cluster of its own."""
+    """Measure a row for each kind of subset; in each round they run one after the other, each on its own cluster."""
     rounds = []
     for number in range(bench.effort.rounds):
         bench.say(f"united {number + 1} of {bench.effort.rounds}")
@@ -42,7 +42,7 @@ def united(bench: Bench) -> Iterator[Row]:
 
 
 def _seconds(directory: Path, kind: str) -> float:
-    """Seconds from create to all pods Ready, of plain Deployments where no kind is named."""
+    """Return the seconds from create to all pods Ready; without a kind, of plain Deployments."""
     with managed(directory, nodes=NODES, pods=NODE_PODS) as server, server.asking() as ask:
         if not kind:
             sizes = [PODS // len(SUBSETS) + (index < PODS % len(SUBSETS)) for index in range(len(SUBSETS))]

@@ -26,8 +26,8 @@ import uvloop
 from creators import unverified
 
 
-class Seen(NamedTuple):
-    """What is checked of an event."""
+class WatchEvent(NamedTuple):
+    """The parts of an event that are checked."""
 
     type: str
     name: str
@@ -35,10 +35,10 @@ class Seen(NamedTuple):
 
 
 class Stream:
-    """The lines of one HTTP answer in chunks; lines that others have too are kept once."""
+    """The lines of a chunked HTTP response; lines that other streams have too are stored once."""
 
     def __init__(self, shared: dict[bytes, bytes]) -> None:
-        """Keep lines in a place that is shared by all streams."""
+        """Create a stream whose lines are stored in a set shared by all streams."""
         self.lines: list[bytes] = []
         self._shared = shared
         self._raw = b""
@@ -46,18 +46,18 @@ class Stream:
         self._in_body = False
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the connection."""
+        """Process the next bytes of the connection."""
         self._raw += data
         if not self._in_body:
-            _, found, rest = self._raw.partition(b"\r\n\r\n")
-            if not found:
+            _, separator, rest = self._raw.partition(b"\r\n\r\n")
+            if not separator:
                 return
             self._in_body, self._raw = True, rest
         *whole, self._line = (self._line + b"".join(self._chunks())).split(b"\n")
         self.lines += [self._shared.setdefault(line, line) for line in whole]
 
     def _chunks(self) -> Iterator[bytes]:
-        """The chunks that are complete; what is left stays for the next time."""
+        """Yield the complete chunks; the rest stays for the next call."""
         begin = 0
         while (end := self._raw.find(b"\r\n", begin)) > 0:
             size = int(self._raw[begin:end], 16)
@@ -69,10 +69,10 @@ class Stream:
 
 
 class Watcher(asyncio.Protocol):
-    """One stream."""
+    """A watch on one connection."""
 
     def __init__(self, request: bytes, *, events: int, stream: Stream | None) -> None:
-        """Ask with these bytes, expect so many events, and keep what comes in a stream where it is to be checked."""
+        """Create a watcher that sends this request and expects this many events; a stream keeps checked ones."""
         loop = asyncio.get_running_loop()
         self.began: asyncio.Future[None] = loop.create_future()
         self.done: asyncio.Future[float] = loop.create_future()
@@ -82,11 +82,11 @@ class Watcher(asyncio.Protocol):
         self._missing = events
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask."""
+        """Send the request."""
         transport.write(self._request)  # type: ignore[attr-defined]
 
     def data_received(self, data: bytes) -> None:
-        """Count, and nothing else."""
+        """Count events, and store them only if they are checked."""
         self._missing -= data.count(b"\n") - data.count(b"\r")
         if self.stream is not None:
             self.stream.feed(data)
@@ -103,7 +103,7 @@ class Watcher(asyncio.Protocol):
             self.began.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell whoever waits."""
+        """Notify the waiting coroutine that the connection has ended."""
         for waited in (self.began, self.done):
             if not waited.done():
                 waited.set_exception(exc or ConnectionError(f"a stream ended {self._missing} events early"))
@@ -111,18 +111,19 @@ class Watcher(asyncio.Protocol):
 
 async def watch(given: argparse.Namespace) -> None:
     """Watch until every watcher has every event."""
-    place = urlsplit(given.url)
+    url_parts = urlsplit(given.url)
     loop = asyncio.get_running_loop()
     request = (
-        f"GET {place.path}?{place.query} HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {given.token}\r\n"
-        "Accept: application/json\r\n\r\n"
+        f"GET {url_parts.path}?{url_parts.query} HTTP/1.1\r\nHost: {url_parts.netloc}\r\n"
+        f"Authorization: Bearer {given.token}\r\nAccept: application/json\r\n\r\n"
     ).encode()
     keep = given.check or given.record is not None
     shared: dict[bytes, bytes] = {}
     streams = [Stream(shared) if keep else None for _ in range(given.watchers)]
     watchers = [Watcher(request, events=given.events, stream=stream) for stream in streams]
     for watcher in watchers:
-        await loop.create_connection(lambda watcher=watcher: watcher, place.hostname, place.port, ssl=unverified())  # type: ignore[misc]
+        address = url_parts.hostname, url_parts.port
+        await loop.create_connection(lambda watcher=watcher: watcher, *address, ssl=unverified())  # type: ignore[misc]
         await watcher.began
     print("watching", flush=True)
     before = time.process_time()
@@ -136,8 +137,8 @@ async def watch(given: argparse.Namespace) -> None:
         sys.exit(next(filter(None, (_complaint([known[line] for line in each], given.events) for each in lines)), 0))
 
 
-def _complaint(seen: list[Seen], events: int) -> str:
-    """What is wrong with a stream: each pod is added once, and later ones have later versions."""
+def _complaint(seen: list[WatchEvent], events: int) -> str:
+    """Return the error in a stream, or "": each pod is added once, and later events have later resourceVersions."""
     versions = [each.version for each in seen]
     names = {each.name for each in seen if each.type == "ADDED"}
     if len(seen) != events or len(names) != events:
@@ -145,10 +146,10 @@ def _complaint(seen: list[Seen], events: int) -> str:
     return "" if versions == sorted(set(versions)) else "events came out of order"
 
 
-def _seen(line: bytes) -> Seen:
+def _seen(line: bytes) -> WatchEvent:
     event = orjson.loads(line)
     meta = event["object"]["metadata"]
-    return Seen(event["type"], meta["name"], int(meta["resourceVersion"]))
+    return WatchEvent(event["type"], meta["name"], int(meta["resourceVersion"]))
 
 
 def main() -> None:

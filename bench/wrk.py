@@ -17,7 +17,7 @@ bench: wrk is not installed, and without it there is no load. It is in most dist
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to ask for.
+    """The requests to send.
 
     Attributes:
         path: of the URL; for GETs of many pods with pods.NAME in place of the name.
@@ -36,7 +36,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What came of it: times in ms, rate in requests a second."""
+    """The result of a load: times in ms, the rate in requests per second."""
 
     rate: float
     mean: float
@@ -47,18 +47,18 @@ class Measured:
 
 
 def is_installed() -> bool:
-    """Whether there is a wrk to run."""
+    """Return whether wrk is installed."""
     return shutil.which("wrk") is not None
 
 
 def version() -> str:
-    """What wrk calls itself."""
-    told = subprocess.run(["wrk", "-v"], capture_output=True, text=True, check=False).stdout
-    return told.split("[")[0].removeprefix("wrk").strip()
+    """Return the version that wrk prints."""
+    output = subprocess.run(["wrk", "-v"], capture_output=True, text=True, check=False).stdout
+    return output.split("[")[0].removeprefix("wrk").strip()
 
 
 def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa") -> Measured:
-    """Load a server.
+    """Load a server with wrk.
 
     Args:
         url: of the server.
@@ -80,11 +80,11 @@ def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa
     )
     if done.returncode or not done.stderr.startswith("{"):
         raise RuntimeError(f"wrk: {done.stdout}{done.stderr}")
-    told = json.loads(done.stderr)
-    if told["errors"]:
-        raise RuntimeError(f"{told['errors']} of {told['requests']} requests for {load.path} failed")
-    rate = told["requests"] / told["seconds"]
-    return Measured(rate, told["mean"], told["p50"], told["p99"], told["max"], told["requests"])
+    output = json.loads(done.stderr)
+    if output["errors"]:
+        raise RuntimeError(f"{output['errors']} of {output['requests']} requests for {load.path} failed")
+    rate = output["requests"] / output["seconds"]
+    return Measured(rate, output["mean"], output["p50"], output["p99"], output["max"], output["requests"])
 
 
 def _command(url: str, token: str, load: Load, seconds: float) -> list[str]:
