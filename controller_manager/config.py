@@ -7,7 +7,7 @@ from pathlib import Path
 
 from apiserver.api.quantity import QuantityError, parse
 from controller_manager.known_controllers import CONTROLLERS
-from controller_manager.kubelet.addresses import network, prefix_for
+from controller_manager.kubelet.addresses import parse_network, prefix_for
 from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.reconcile.contract import Settings, Spec
 from controller_manager.reconcile.profile import PROFILES
@@ -134,7 +134,7 @@ def _check_nodes(settings: Settings) -> None:
             parse(text)
         except QuantityError as error:
             raise ConfigError(f'--{flag}: "{text}" is no quantity: give one such as 32 or 256Gi') from error
-    whole, prefix = network(settings.cluster_cidr), prefix_for(settings.node_pods)
+    whole, prefix = parse_network(settings.cluster_cidr), prefix_for(settings.node_pods)
     if whole is None:
         raise ConfigError(
             f'--cluster-cidr: "{settings.cluster_cidr}" is no IPv4 network: give one such as 10.244.0.0/14'

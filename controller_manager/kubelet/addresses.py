@@ -10,12 +10,12 @@ from controller_manager.reconcile.pods import TERMINAL
 
 FIRST_HOST = int(IPv4Address("172.18.0.2"))
 """The address of the node with the first block."""
-RESERVED = 2
+RESERVED_ADDRESSES = 2
 """Addresses at the beginning of a block that no pod gets: the network's own and the gateway's."""
 
 
 @lru_cache(maxsize=4096)
-def network(cidr: str) -> IPv4Network | None:
+def parse_network(cidr: str) -> IPv4Network | None:
     """Parse a block; None if it is not an IPv4 block, since other people's nodes may have anything."""
     try:
         return IPv4Network(cidr, strict=False)
@@ -25,23 +25,23 @@ def network(cidr: str) -> IPv4Network | None:
 
 def prefix_for(pods: int) -> int:
     """Return the prefix length of a block with twice that many addresses, for pods that come while others go."""
-    return min(24, 32 - (2 * pods + RESERVED).bit_length())
+    return min(24, 32 - (2 * pods + RESERVED_ADDRESSES).bit_length())
 
 
 def host_address(block: str, cluster: str) -> str:
     """Return the address of the node with a block, "" if the block is not an IPv4 one."""
-    own, whole = network(block), network(cluster)
+    own, whole = parse_network(block), parse_network(cluster)
     if own is None or whole is None:
         return ""
     number = (int(own.network_address) - int(whole.network_address)) // own.num_addresses
     return str(IPv4Address((FIRST_HOST + number) % 2**32))
 
 
-class Blocks:
+class NodeBlocks:
     """The blocks of pod addresses by node: a view of the nodes (pkg/controller/nodeipam)."""
 
     def __init__(self) -> None:
-        self._taken: dict[str, IPv4Network] = {}
+        self._blocks: dict[str, IPv4Network] = {}
         self._used: set[IPv4Network] = set()
         self._left: dict[tuple[str, int], Iterator[IPv4Network]] = {}
 
@@ -51,28 +51,28 @@ class Blocks:
         node = new or old
         assert node is not None
         name, block = node["metadata"]["name"], node["spec"].get("podCIDR") or ""
-        former = self._taken.get(name)
+        former = self._blocks.get(name)
         if new is None:
-            self._taken.pop(name, None)
-        elif (block_network := network(block)) is not None:
-            self._taken[name] = block_network
-        if self._taken.get(name) != former:  # some block may be free again: start over
-            self._used = set(self._taken.values())
+            self._blocks.pop(name, None)
+        elif (block_network := parse_network(block)) is not None:
+            self._blocks[name] = block_network
+        if self._blocks.get(name) != former:  # some block may be free again: start over
+            self._used = set(self._blocks.values())
             self._left.clear()
 
     def allocate(self, name: str, cluster: str, prefix: int) -> str:
         """Return a node's block, and allocate one if it has none; "" if none is left."""
-        if name not in self._taken:
+        if name not in self._blocks:
             free = next((block for block in self._untried(cluster, prefix) if block not in self._used), None)
             if free is None:
                 return ""
-            self._taken[name] = free
+            self._blocks[name] = free
             self._used.add(free)
-        return str(self._taken[name])
+        return str(self._blocks[name])
 
     def _untried(self, cluster: str, prefix: int) -> Iterator[IPv4Network]:
         """Return the blocks of a network that were not tried yet; those before them are in use."""
-        whole = network(cluster)
+        whole = parse_network(cluster)
         if whole is None or prefix < whole.prefixlen:
             return iter(())
         return self._left.setdefault((cluster, prefix), whole.subnets(new_prefix=prefix))
@@ -108,15 +108,15 @@ class PodAddresses:
                 return ""
             self._held[uid] = self._last[block] = number
             self._used.add(number)
-        return _dotted(self._held[uid])
+        return _to_text(self._held[uid])
 
     def _next(self, block: str) -> int | None:
         """Return the next free address after the last one, so that none is reused too soon; None if all are used."""
-        own = network(block)
+        own = parse_network(block)
         if own is None:
             return None
         start = int(own.network_address)
-        low, high = start + RESERVED, start + own.num_addresses - 1
+        low, high = start + RESERVED_ADDRESSES, start + own.num_addresses - 1
         last = self._last.get(block, low - 1)
         numbers = chain(range(last + 1, high), range(low, last + 1))
         return next((number for number in numbers if number not in self._used), None)
@@ -130,5 +130,5 @@ def _number(address: str) -> int | None:
         return None
 
 
-def _dotted(number: int) -> str:
+def _to_text(number: int) -> str:
     return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"

@@ -3,13 +3,13 @@
 import pytest
 
 from controller_manager.controllers.statefulset.ordinals import (
-    Health,
+    HealthCriteria,
     Replica,
-    arrange,
+    desired_ordinals,
+    group_by_ordinal,
     health_of,
     ordinal_of,
     pod_name,
-    wanted_ordinals,
 )
 from controller_manager.reconcile.profile import NEWEST, PROFILES
 
@@ -53,13 +53,13 @@ def test_a_pods_name_is_found_again():
     ],
 )
 def test_as_many_ordinals_are_wanted_as_replicas(spec, profile, expected):
-    assert list(wanted_ordinals({"spec": spec}, profile)) == expected
+    assert list(desired_ordinals({"spec": spec}, profile)) == expected
 
 
 def test_replicas_stand_ascending_and_condemned_pods_descending():
     pods = {number: {"metadata": {"name": f"web-{number}"}} for number in (0, 2, 4, 10, 3)}
 
-    arranged = arrange("web", [*pods.values(), {"metadata": {"name": "web-x"}}], range(1, 4))
+    arranged = group_by_ordinal("web", [*pods.values(), {"metadata": {"name": "web-x"}}], range(1, 4))
 
     assert arranged.replicas == (Replica(1, None), Replica(2, pods[2]), Replica(3, pods[3]))
     assert [replica.ordinal for replica in arranged.condemned] == [10, 4, 0]
@@ -69,7 +69,7 @@ def test_replicas_stand_ascending_and_condemned_pods_descending():
 def test_of_a_great_many_ordinals_only_the_next_ones_are_looked_at(most):
     pods = [{"metadata": {"name": f"web-{number}"}} for number in (0, 2, 900, most + 5)]
 
-    arranged = arrange("web", pods, range(most))
+    arranged = group_by_ordinal("web", pods, range(most))
 
     assert [replica.ordinal for replica in arranged.replicas] == [*range(502), 900]
     assert [replica.ordinal for replica in arranged.condemned] == [most + 5][: 1 if most < 2**31 - 6 else 0]
@@ -96,8 +96,8 @@ def standing(phase="Running", ready="True", **meta):
 )
 def test_a_pod_is_available_when_it_has_been_ready_for_long_enough(spec, profile, after, available):
     health = health_of({"spec": spec}, SINCE + after, profile)
-    assert health.available(standing()) is available
-    assert health.unavailable(Replica(0, standing())) is not available
+    assert health.is_available(standing()) is available
+    assert health.is_unavailable(Replica(0, standing())) is not available
 
 
 @pytest.mark.parametrize(
@@ -110,17 +110,17 @@ def test_a_pod_is_available_when_it_has_been_ready_for_long_enough(spec, profile
 )
 def test_a_pod_that_does_not_run_or_is_not_ready_is_neither_ready_nor_available(pod, ready):
     health = health_of({"spec": {}}, SINCE, NEWEST)
-    assert health.ready(pod) is ready
-    assert health.available(pod) is ready
+    assert health.is_ready(pod) is ready
+    assert health.is_available(pod) is ready
 
 
 def test_a_replica_without_a_pod_or_on_its_way_out_is_unavailable():
     health = health_of({"spec": {}}, SINCE, NEWEST)
     leaving = standing(deletionTimestamp="2027-01-15T08:00:00Z")
-    assert health.unavailable(Replica(0, None))
-    assert health.unavailable(Replica(0, leaving))
-    assert not health.unavailable(Replica(0, standing()))
+    assert health.is_unavailable(Replica(0, None))
+    assert health.is_unavailable(Replica(0, leaving))
+    assert not health.is_unavailable(Replica(0, standing()))
 
 
 def test_without_a_least_time_a_pod_is_available_as_soon_as_it_is_ready():
-    assert Health(SINCE).available(standing())
+    assert HealthCriteria(SINCE).is_available(standing())

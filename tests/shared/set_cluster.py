@@ -7,7 +7,7 @@ from fake_server import FakeServer
 from lagging_cluster import LaggingCluster, Ran
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.pods.lifecycle import advance
+from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.reconcile.contract import Delayed, Delete, Spec
 from controller_manager.reconcile.kinds import POD, Kind
@@ -67,8 +67,8 @@ class SetCluster(LaggingCluster):
 
     def _look(self, key: str, pod: Obj) -> None:
         address = f"10.244.0.{pod['metadata']['uid'].removeprefix('uid-')}"
-        step = advance(pod, NodeContext(pod["spec"]["nodeName"], "172.18.0.2", address), self.now)
-        if step.gone:
+        step = next_step(pod, NodeContext(pod["spec"]["nodeName"], "172.18.0.2", address), self.now)
+        if step.delete:
             self.server.drop(POD, key)
         elif step.status is not None:
             self.server.store(POD, pod | {"status": step.status})

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector
-from controller_manager.controllers.statefulset.claim_retention import Owners, Policy
+from controller_manager.controllers.statefulset.claim_retention import ClaimOwners, RetentionPolicy
 from controller_manager.controllers.statefulset.identity import claim_names, claim_templates, set_names
-from controller_manager.controllers.statefulset.ordinals import Replica, arrange, ordinal_of, pod_name
+from controller_manager.controllers.statefulset.ordinals import Replica, group_by_ordinal, ordinal_of, pod_name
 from controller_manager.reconcile.contract import ORPHANS, OWNER, Change, Key, Listers, Trigger
 from controller_manager.reconcile.controller_ref import Parent, owner_reference
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, Kind
@@ -74,7 +74,7 @@ def _claims_of(listers: Listers, parent: Obj, pods: Iterable[Obj], *, ordinals: 
     """Return, by name, the existing claims of a set's ordinals and of its pods' ordinals."""
     if not claim_templates(parent):
         return {}
-    arrangement, namespace = arrange(name_of(parent), pods, ordinals), namespace_of(parent)
+    arrangement, namespace = group_by_ordinal(name_of(parent), pods, ordinals), namespace_of(parent)
     names = (
         n for replica in (*arrangement.replicas, *arrangement.condemned) for n in claim_names(parent, replica.ordinal)
     )
@@ -89,15 +89,15 @@ def is_named_after(parent: str, pod: Obj) -> bool:
 # -- ownership ---------------------------------------------------------------------------------------------------------
 
 
-def claiming_by_name(parent: Parent) -> Parent:
+def adopting_by_name(parent: Parent) -> Parent:
     """Return the set as a parent that adopts only pods named after it (getPodsForStatefulSet)."""
     name = name_of(parent.obj)
     return replace(parent, admits=lambda pod: is_named_after(name, pod))
 
 
 def owners_by_policy(
-    parent: Obj, reference: Obj, *, policy: Policy, ordinals: Collection[int], controls: bool = True
-) -> Callable[[Replica], Owners]:
+    parent: Obj, reference: Obj, *, policy: RetentionPolicy, ordinals: Collection[int], controls: bool = True
+) -> Callable[[Replica], ClaimOwners]:
     """Return a function that gives the possible owners of a replica's claims.
 
     Args:
@@ -105,20 +105,20 @@ def owners_by_policy(
         reference: the owner reference to the set.
         policy: the set's retention policy.
         ordinals: the desired ordinals.
-        controls: as in Owners.
+        controls: as in ClaimOwners.
     """
 
-    def owners(replica: Replica) -> Owners:
+    def owners(replica: Replica) -> ClaimOwners:
         absent = {"metadata": {"name": pod_name(name_of(parent), replica.ordinal), "uid": ""}}
         pod = owner_reference(POD, replica.pod or absent)
         if not controls:
-            pod = plain(pod)
-        return Owners(policy, reference, pod, replica.ordinal not in ordinals, controls)
+            pod = without_controller(pod)
+        return ClaimOwners(policy, reference, pod, replica.ordinal not in ordinals, controls)
 
     return owners
 
 
-def plain(reference: Obj) -> Obj:
+def without_controller(reference: Obj) -> Obj:
     """Return the reference without the fields that make its owner a controller."""
     return {name: reference[name] for name in ("apiVersion", "kind", "name", "uid")}
 

@@ -12,7 +12,7 @@ from controller_manager.controllers.statefulset.claim_retention import (
 )
 from controller_manager.controllers.statefulset.identity import new_claims
 from controller_manager.controllers.statefulset.ordinals import Replica, pod_name
-from controller_manager.controllers.statefulset.sync import SyncInput, owners_fit
+from controller_manager.controllers.statefulset.sync import SyncInput, claims_match_policy
 from controller_manager.reconcile.contract import WARNING, Action, Batch, Create, Plan, RecordEvent, Update
 from controller_manager.reconcile.kinds import CLAIM
 
@@ -33,7 +33,7 @@ def make_claims(
             if existing is None:
                 missing.append((replica, _with_initial_owners(inputs, replica, claim)))
             elif existing["metadata"].get("deletionTimestamp"):
-                message = inputs.words.claim_leaves.format(name_of(claim))
+                message = inputs.messages.claim_leaves.format(name_of(claim))
                 failures.setdefault(replica.ordinal, []).append(ApiError(409, "Conflict", message))
     answers = (yield Batch([Create(CLAIM, claim) for _, claim in missing], slow_start=True)) if missing else ()
     for (replica, claim), answer in zip(missing, answers, strict=True):
@@ -67,7 +67,7 @@ def _claim_event(inputs: SyncInput, replica: Replica, *, claim: Obj, answer: Obj
 
 def update_owners(inputs: SyncInput, replica: Replica) -> Plan:
     """Update a replica's claims to the owners that the policy asks for (UpdatePodClaimForRetentionPolicy)."""
-    if owners_fit(inputs, replica):
+    if claims_match_policy(inputs, replica):
         return
     yield from warn_of_conflicts(inputs, replica)
     owners = inputs.owners(replica)
@@ -77,7 +77,7 @@ def update_owners(inputs: SyncInput, replica: Replica) -> Plan:
         try:
             yield Update(CLAIM, with_owners(claim, owners))
         except ApiError as error:
-            raise error.with_message(inputs.words.claim_refused.format(name_of(claim), error.message)) from None
+            raise error.with_message(inputs.messages.claim_refused.format(name_of(claim), error.message)) from None
 
 
 def warn_of_conflicts(inputs: SyncInput, replica: Replica) -> Plan:

@@ -9,19 +9,19 @@ from apiserver.api.selectors import SelectorError, label_selector_of
 from controller_manager.controllers.statefulset.children import (
     Observed,
     adopters,
+    adopting_by_name,
     claim_changed,
-    claiming_by_name,
     observe_set,
     owners_by_policy,
 )
 from controller_manager.controllers.statefulset.claim_retention import policy_of
 from controller_manager.controllers.statefulset.identity import revision_name_of, version_of
 from controller_manager.controllers.statefulset.metrics import GAUGES
-from controller_manager.controllers.statefulset.ordinals import arrange, health_of, wanted_ordinals
-from controller_manager.controllers.statefulset.pods import perform
+from controller_manager.controllers.statefulset.ordinals import desired_ordinals, group_by_ordinal, health_of
+from controller_manager.controllers.statefulset.pods import sync_pods
 from controller_manager.controllers.statefulset.status import (
     Progress,
-    counts,
+    count_pods,
     is_same_status,
     progress_of,
     status_of,
@@ -70,7 +70,7 @@ def observe(listers: Listers, key: Key) -> Observed | InvalidSelector | None:
         selector = label_selector_of(parent["spec"].get("selector"))
     except SelectorError as error:
         return InvalidSelector(parent, str(error))
-    ordinals = wanted_ordinals(parent, listers.profile)
+    ordinals = desired_ordinals(parent, listers.profile)
     return observe_set(listers, parent, selector, ordinals=ordinals, profile=listers.profile)
 
 
@@ -95,7 +95,7 @@ def reconcile(observed: Observed | InvalidSelector, now: float) -> Plan:
         yield from _report_invalid(parent, Failure("InvalidSelector", observed.why), now=now)
         return
     adopter = Parent(STATEFUL_SET, parent, observed.selector)
-    parent_by_name = claiming_by_name(adopter)
+    parent_by_name = adopting_by_name(adopter)
     if is_deleting(parent):
         pods = yield from claim(parent_by_name, POD, observed.pods)
         yield from _update_status(observed, pods, progress=progress_of(parent), now=now)
@@ -108,7 +108,7 @@ def reconcile(observed: Observed | InvalidSelector, now: float) -> Plan:
 
 def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
     parent, refusals = observed.parent, list[ApiError]()
-    deleted = yield from collect_errors(perform(_sync_input(observed, pods, history=history, now=now)), refusals)
+    deleted = yield from collect_errors(sync_pods(_sync_input(observed, pods, history=history, now=now)), refusals)
     progress = Progress(name_of(history.current), name_of(history.update), history.collisions, deleted or 0)
     failure = _failure(parent, pods, refusals=refusals)
     yield from collect_errors(_update_status(observed, pods, progress=progress, now=now, failure=failure), refusals)
@@ -124,14 +124,14 @@ def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: flo
 
 def _sync_input(observed: Observed, pods: Sequence[Obj], *, history: History, now: float) -> SyncInput:
     parent = observed.parent
-    ordinals, reference = wanted_ordinals(parent, observed.profile), owner_reference(STATEFUL_SET, parent)
+    ordinals, reference = desired_ordinals(parent, observed.profile), owner_reference(STATEFUL_SET, parent)
     return SyncInput(
         parent=parent,
         reference=reference,
-        pods=arrange(name_of(parent), pods, ordinals),
+        pods=group_by_ordinal(name_of(parent), pods, ordinals),
         current=version_of(parent, history.current),
         update=version_of(parent, history.update),
-        held=ordinals.start + held_back(parent),
+        held_back=ordinals.start + held_back(parent),
         reach=ordinals.start + partition_of(parent),
         health=health_of(parent, now, observed.profile),
         claims=observed.claims,
@@ -156,7 +156,7 @@ def _update_status(
     observed: Observed, pods: Sequence[Obj], *, progress: Progress, now: float, failure: Failure | None = None
 ) -> Plan:
     """Write the status if it changes (updateStatefulSetStatus)."""
-    numbers = counts(pods, progress, health=health_of(observed.parent, now, observed.profile))
+    numbers = count_pods(pods, progress, health=health_of(observed.parent, now, observed.profile))
     status = with_condition(
         status_of(observed.parent, numbers, progress=progress, profile=observed.profile), failure, now=now
     )

@@ -12,9 +12,9 @@ from controller_manager.reconcile.profile import Profile
 from controller_manager.reconcile.replicas import replicas_of
 
 _ORDINAL = re.compile(r"0|[1-9][0-9]*")
-MOST = 2**31 - 1
+MAX_ORDINAL = 2**31 - 1
 """The highest ordinal: an int32."""
-_AT_ONCE = 500
+_MAX_CREATED = 500
 """How many pods one sync creates at most; upstream allocates an entry for every desired ordinal."""
 
 
@@ -28,7 +28,7 @@ def ordinal_of(parent: str, name: str) -> int | None:
     owner, _, number = name.rpartition("-")
     if owner != parent or len(number) > 10 or not _ORDINAL.fullmatch(number):
         return None
-    return ordinal if (ordinal := int(number)) <= MOST else None
+    return ordinal if (ordinal := int(number)) <= MAX_ORDINAL else None
 
 
 def pod_name(parent: str, ordinal: int) -> str:
@@ -36,7 +36,7 @@ def pod_name(parent: str, ordinal: int) -> str:
     return f"{parent}-{ordinal}"
 
 
-def wanted_ordinals(parent: Obj, profile: Profile) -> range:
+def desired_ordinals(parent: Obj, profile: Profile) -> range:
     """Return the desired ordinals: spec.replicas of them, from spec.ordinals.start (KEP-3335)."""
     start = (parent["spec"].get("ordinals") or {}).get("start") or 0 if profile.ordinals else 0
     return range(start, start + replicas_of(parent))
@@ -67,7 +67,7 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrangement:
+class PodsByOrdinal:
     """The pods of a StatefulSet by ordinal.
 
     Attributes:
@@ -81,15 +81,15 @@ class Arrangement:
     beyond: int = 0
 
 
-def arrange(parent: str, pods: Iterable[Obj], desired: Collection[int]) -> Arrangement:
+def group_by_ordinal(parent: str, pods: Iterable[Obj], desired: Collection[int]) -> PodsByOrdinal:
     """Arrange a StatefulSet's pods by ordinal."""
     by_ordinal: dict[int, Obj] = {}
     for pod in pods:
         if (ordinal := ordinal_of(parent, name_of(pod))) is not None:
             by_ordinal[ordinal] = pod
     kept = [ordinal for ordinal in by_ordinal if ordinal in desired]
-    gaps = list(islice((ordinal for ordinal in desired if ordinal not in by_ordinal), _AT_ONCE))
-    return Arrangement(
+    gaps = list(islice((ordinal for ordinal in desired if ordinal not in by_ordinal), _MAX_CREATED))
+    return PodsByOrdinal(
         tuple(Replica(ordinal, by_ordinal.get(ordinal)) for ordinal in sorted([*kept, *gaps])),
         tuple(Replica(ordinal, by_ordinal[ordinal]) for ordinal in sorted(by_ordinal.keys() - set(kept), reverse=True)),
         len(desired) - len(kept) - len(gaps),
@@ -97,7 +97,7 @@ def arrange(parent: str, pods: Iterable[Obj], desired: Collection[int]) -> Arran
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthCriteria:
     """The criteria by which pods are judged at one time.
 
     Attributes:
@@ -108,24 +108,24 @@ class Health:
     now: float
     minimum: int = 0
 
-    def ready(self, pod: Obj) -> bool:
+    def is_ready(self, pod: Obj) -> bool:
         """Return whether the pod runs and is ready (isRunningAndReady)."""
         return phase_of(pod) == "Running" and is_ready(pod)
 
-    def available(self, pod: Obj) -> bool:
+    def is_available(self, pod: Obj) -> bool:
         """Return whether the pod runs and has been ready for minReadySeconds (isRunningAndAvailable)."""
-        return self.ready(pod) and is_available(pod, self.now, minimum=self.minimum)
+        return self.is_ready(pod) and is_available(pod, self.now, minimum=self.minimum)
 
-    def unavailable(self, replica: Replica) -> bool:
+    def is_unavailable(self, replica: Replica) -> bool:
         """Return whether the replica is missing, terminating, or not available (isUnavailable)."""
-        return replica.pod is None or replica.terminating or not self.available(replica.pod)
+        return replica.pod is None or replica.terminating or not self.is_available(replica.pod)
 
-    def unhealthy(self, replica: Replica) -> bool:
+    def is_unhealthy(self, replica: Replica) -> bool:
         """Return whether the replica is unhealthy; an unhealthy condemned pod is deleted only if no other is."""
-        return self.unavailable(replica)
+        return self.is_unavailable(replica)
 
 
-def health_of(parent: Obj, now: float, profile: Profile) -> Health:
+def health_of(parent: Obj, now: float, profile: Profile) -> HealthCriteria:
     """Return the health criteria for the pods of a StatefulSet."""
     minimum = parent["spec"].get("minReadySeconds") or 0 if profile.min_ready_stateful else 0
-    return Health(now, minimum)
+    return HealthCriteria(now, minimum)

@@ -15,13 +15,20 @@ from controller_manager.controllers.statefulset.identity import (
     with_storage,
 )
 from controller_manager.controllers.statefulset.ordinals import Replica, pod_name
-from controller_manager.controllers.statefulset.sync import SyncInput, due, leaving, outdated, owners_fit, version_for
+from controller_manager.controllers.statefulset.sync import (
+    SyncInput,
+    actions_for_desired,
+    claims_match_policy,
+    condemned_to_delete,
+    outdated_to_delete,
+    version_for,
+)
 from controller_manager.reconcile.contract import WARNING, Action, Batch, Create, Delete, Plan, RecordEvent, key_of
 from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.retry_on_conflict import update
 
 
-def perform(inputs: SyncInput) -> Generator[Action, Any, int]:
+def sync_pods(inputs: SyncInput) -> Generator[Action, Any, int]:
     """Sync once: first the desired pods, then condemned ones, then updates (updateStatefulSet).
 
     Returns:
@@ -30,37 +37,37 @@ def perform(inputs: SyncInput) -> Generator[Action, Any, int]:
     Raises:
         ApiError: a write was refused; the steps after it were not done.
     """
-    actions = due(inputs)
-    yield from mend(inputs, actions.mend)
-    yield from provide(inputs, actions.provide)
+    actions = actions_for_desired(inputs)
+    yield from repair_pods(inputs, actions.repair)
+    yield from create_missing_claims(inputs, actions.create_claims)
     if inputs.profile.recreates_failed_at_once:
-        yield from _announce(inputs, actions.remove)
-    yield from remove(inputs, actions.remove)
-    yield from make(inputs, actions.make)
-    if not actions.onward or not (yield from dismiss(inputs)):
+        yield from _report_claims(inputs, actions.delete)
+    yield from delete_pods(inputs, actions.delete)
+    yield from create_pods(inputs, actions.create)
+    if not actions.proceed or not (yield from delete_condemned(inputs)):
         return 0
-    updated = yield from _outdated(inputs)
-    yield from remove(inputs, updated)
+    updated = yield from _delete_outdated(inputs)
+    yield from delete_pods(inputs, updated)
     return sum(revision_name_of(replica.created) == inputs.current.name for replica in updated)
 
 
-def dismiss(inputs: SyncInput) -> Generator[Action, Any, bool]:
+def delete_condemned(inputs: SyncInput) -> Generator[Action, Any, bool]:
     """Delete condemned pods whose turn it is; return whether the sync may go on to updates.
 
     Raises:
         ApiError: the first refusal.
     """
     for replica in inputs.pods.condemned:
-        if not owners_fit(inputs, replica):
+        if not claims_match_policy(inputs, replica):
             yield from update_owners(inputs, replica)
-    leaving_now = leaving(inputs)
-    yield from remove(inputs, leaving_now.remove)
-    return leaving_now.onward
+    leaving_now = condemned_to_delete(inputs)
+    yield from delete_pods(inputs, leaving_now.delete)
+    return leaving_now.proceed
 
 
-def _outdated(inputs: SyncInput) -> Generator[Action, Any, Sequence[Replica]]:
+def _delete_outdated(inputs: SyncInput) -> Generator[Action, Any, Sequence[Replica]]:
     try:
-        return outdated(inputs)
+        return outdated_to_delete(inputs)
     except ValueError as error:
         refusal = ApiError(422, "Invalid", f"invalid maxUnavailable: {error}")
     yield RecordEvent(inputs.parent, "InvalidMaxUnavailable", refusal.message, WARNING)
@@ -70,7 +77,7 @@ def _outdated(inputs: SyncInput) -> Generator[Action, Any, Sequence[Replica]]:
 # -- pods --------------------------------------------------------------------------------------------------------------
 
 
-def make(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
+def create_pods(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Create the pods of ordinals, each after its claims (CreateStatefulPod).
 
     Raises:
@@ -102,7 +109,7 @@ def _pod(inputs: SyncInput, ordinal: int) -> Obj:
     return inputs.finished(pod)
 
 
-def mend(inputs: SyncInput, replicas: Iterable[Replica]) -> Plan:
+def repair_pods(inputs: SyncInput, replicas: Iterable[Replica]) -> Plan:
     """Repair labels, volumes and claims of pods.
 
     Raises:
@@ -136,7 +143,7 @@ def _repair(inputs: SyncInput, replica: Replica) -> Plan:
     yield _pod_event(inputs, "update", pod=name_of(pod))
 
 
-def provide(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
+def create_missing_claims(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Create the claims that pending pods lack (createMissingPersistentVolumeClaims).
 
     Raises:
@@ -156,14 +163,14 @@ def provide(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
             raise aggregate(errors)
 
 
-def _announce(inputs: SyncInput, replicas: Iterable[Replica]) -> Plan:
+def _report_claims(inputs: SyncInput, replicas: Iterable[Replica]) -> Plan:
     for replica in replicas:
         subject = f"StatefulSet {key_of(inputs.parent)}"
         message = f"{subject} is recreating failed Pod {name_of(replica.created)}"
         yield RecordEvent(inputs.parent, "RecreatingFailedPod", message, WARNING)
 
 
-def remove(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
+def delete_pods(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Delete the pods with the observed uids, and no others of the same names (DeleteStatefulPod).
 
     Raises:
@@ -181,9 +188,12 @@ def remove(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
                 yield _pod_event(inputs, "delete", pod=name_of(pod))
         else:
             yield _pod_event(inputs, "delete", pod=name_of(pod), error=answer)
-            if inputs.words.pod_stays:
+            if inputs.messages.pod_stays:
                 yield RecordEvent(
-                    inputs.parent, "FailedDelete", inputs.words.pod_stays.format(name_of(pod), answer.message), WARNING
+                    inputs.parent,
+                    "FailedDelete",
+                    inputs.messages.pod_stays.format(name_of(pod), answer.message),
+                    WARNING,
                 )
             if answer.code != 404:
                 refusals.append(answer)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
 from controller_manager.controllers.statefulset.identity import revision_name_of
-from controller_manager.controllers.statefulset.ordinals import Health
+from controller_manager.controllers.statefulset.ordinals import HealthCriteria
 from controller_manager.controllers.statefulset.sync import strategy_of
 from controller_manager.reconcile.profile import Profile
 from controller_manager.reconcile.replicas import Failure, replicas_of, with_failure
 
 _COUNTS = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
-_ALWAYS = frozenset(("replicas", "availableReplicas", "collisionCount"))
+_REQUIRED_FIELDS = frozenset(("replicas", "availableReplicas", "collisionCount"))
 """The fields that the status has even if they are 0."""
 
 
@@ -41,13 +41,13 @@ def progress_of(parent: Obj) -> Progress:
     return Progress(current, latest, status.get("collisionCount") or 0)
 
 
-def counts(pods: Iterable[Obj], progress: Progress, *, health: Health) -> dict[str, int]:
+def count_pods(pods: Iterable[Obj], progress: Progress, *, health: HealthCriteria) -> dict[str, int]:
     """Return the pod counts (computeReplicaStatus); if both revisions are the same, its pods count for both."""
     totals = dict.fromkeys(_COUNTS, 0)
     for pod in pods:
         totals["replicas"] += 1
-        totals["readyReplicas"] += health.ready(pod)
-        totals["availableReplicas"] += health.available(pod)
+        totals["readyReplicas"] += health.is_ready(pod)
+        totals["availableReplicas"] += health.is_available(pod)
         if not pod["metadata"].get("deletionTimestamp"):
             revision = revision_name_of(pod)
             totals["currentReplicas"] += revision == progress.current
@@ -75,7 +75,7 @@ def status_of(parent: Obj, numbers: dict[str, int], *, progress: Progress, profi
     if not profile.min_ready_stateful:
         del fields["availableReplicas"]
     kept = {name: value for name, value in old.items() if name not in fields}
-    return kept | {name: value for name, value in fields.items() if value or name in _ALWAYS}
+    return kept | {name: value for name, value in fields.items() if value or name in _REQUIRED_FIELDS}
 
 
 def with_condition(status: Obj, failure: Failure | None, *, now: float) -> Obj:

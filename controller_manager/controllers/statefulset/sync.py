@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.statefulset.claim_retention import Owners, has_right_owners, is_stale
+from controller_manager.controllers.statefulset.claim_retention import ClaimOwners, has_right_owners, is_stale
 from controller_manager.controllers.statefulset.identity import (
     Version,
     claim_names,
@@ -12,7 +12,7 @@ from controller_manager.controllers.statefulset.identity import (
     has_storage,
     revision_name_of,
 )
-from controller_manager.controllers.statefulset.ordinals import Arrangement, Health, Replica
+from controller_manager.controllers.statefulset.ordinals import HealthCriteria, PodsByOrdinal, Replica
 from controller_manager.reconcile.int_or_string import scaled
 from controller_manager.reconcile.pods import TERMINAL
 from controller_manager.reconcile.profile import Profile
@@ -55,7 +55,7 @@ def held_back(parent: Obj) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Messages:
     """Messages about claims and pods; OpenKruise's StatefulSets word them differently.
 
     Attributes:
@@ -81,32 +81,32 @@ class SyncInput:
         parent: the set.
         reference: the controlling owner reference to it.
         pods: its pods by ordinal.
-        current: the version of pods with ordinals below `held`.
+        current: the version of pods with ordinals below `held_back`.
         update: the version of the other pods.
-        held: the first ordinal whose pod is created from the update revision.
+        held_back: the first ordinal whose pod is created from the update revision.
         reach: the first ordinal whose pod is updated.
         health: the criteria by which pods are judged.
         claims: the existing claims of all relevant ordinals, by name.
         owners: gives the possible owners of a replica's claims.
         profile: the behaviour of the Kubernetes release.
-        growth: how many pods may be unavailable while others are created in parallel, or None for any number.
-        words: the wording of messages.
+        scale_max_unavailable: how many pods may be unavailable while others are created in parallel, None for any.
+        messages: the wording of messages.
         finished: completes a new pod.
     """
 
     parent: Obj
     reference: Obj
-    pods: Arrangement
+    pods: PodsByOrdinal
     current: Version
     update: Version
-    held: int
+    held_back: int
     reach: int
-    health: Health
+    health: HealthCriteria
     claims: Mapping[str, Obj]
-    owners: Callable[[Replica], Owners]
+    owners: Callable[[Replica], ClaimOwners]
     profile: Profile
-    growth: int | None = None
-    words: Words = field(default_factory=Words)
+    scale_max_unavailable: int | None = None
+    messages: Messages = field(default_factory=Messages)
     finished: Callable[[Obj], Obj] = _unchanged
 
     @property
@@ -130,21 +130,21 @@ class Actions:
     """Actions for the desired ordinals, in the order in which they are done.
 
     Attributes:
-        mend: pods with wrong labels, volumes or owners of their claims.
-        provide: pending pods that lack a claim, or have claims with wrong owners.
-        remove: pods that have ended.
-        make: ordinals without a pod; also those in `remove` if a release replaces pods in one sync.
-        onward: True if the sync may go on to condemned pods afterwards.
+        repair: pods with wrong labels, volumes or owners of their claims.
+        create_claims: pending pods that lack a claim, or have claims with wrong owners.
+        delete: pods that have ended.
+        create: ordinals without a pod; also those in `delete` if a release replaces pods in one sync.
+        proceed: True if the sync may go on to condemned pods afterwards.
     """
 
-    mend: list[Replica] = field(default_factory=list)
-    provide: list[Replica] = field(default_factory=list)
-    remove: list[Replica] = field(default_factory=list)
-    make: list[Replica] = field(default_factory=list)
-    onward: bool = True
+    repair: list[Replica] = field(default_factory=list)
+    create_claims: list[Replica] = field(default_factory=list)
+    delete: list[Replica] = field(default_factory=list)
+    create: list[Replica] = field(default_factory=list)
+    proceed: bool = True
 
 
-def due(inputs: SyncInput) -> Actions:
+def actions_for_desired(inputs: SyncInput) -> Actions:
     """Return what the desired ordinals need (stateful_set_control.go processReplica).
 
     OrderedReady goes up to the first ordinal whose pod has to be created or waited for, and no further; Parallel goes
@@ -154,8 +154,8 @@ def due(inputs: SyncInput) -> Actions:
     for replica in inputs.pods.replicas:
         waiting += _add_actions(inputs, replica, actions=actions)
         if waiting and inputs.monotonic:
-            return replace(actions, onward=False)
-        if inputs.growth is not None and waiting >= inputs.growth:
+            return replace(actions, proceed=False)
+        if inputs.scale_max_unavailable is not None and waiting >= inputs.scale_max_unavailable:
             break
     return actions
 
@@ -164,21 +164,21 @@ def _add_actions(inputs: SyncInput, replica: Replica, *, actions: Actions) -> bo
     """Add what a replica needs to the actions; return whether the ordinals after it have to wait."""
     if replica.phase in _ended(inputs.profile):
         if inputs.profile.recreates_failed_at_once:
-            actions.make.append(replica)
+            actions.create.append(replica)
         if inputs.profile.recreates_failed_at_once or not replica.terminating:
-            actions.remove.append(replica)
+            actions.delete.append(replica)
         return True
     if replica.pod is None:
         owners = inputs.owners(replica)
         if not any(is_stale(claim, owners) for claim in inputs.claims_of(replica)):
-            actions.make.append(replica)
+            actions.create.append(replica)
         return True
     pending = replica.phase == "Pending"
-    if pending and not _is_provided(inputs, replica):
-        actions.provide.append(replica)
-    waits = inputs.health.unavailable(replica)
-    if not (waits and inputs.monotonic) and not _fits(inputs, replica, claims=not pending):
-        actions.mend.append(replica)
+    if pending and not _has_claims(inputs, replica):
+        actions.create_claims.append(replica)
+    waits = inputs.health.is_unavailable(replica)
+    if not (waits and inputs.monotonic) and not _owners_match(inputs, replica, claims=not pending):
+        actions.repair.append(replica)
     return waits
 
 
@@ -186,66 +186,68 @@ def _ended(profile: Profile) -> frozenset[str]:
     return frozenset(("Failed",)) if profile.recreates_failed_at_once else TERMINAL
 
 
-def _is_provided(inputs: SyncInput, replica: Replica) -> bool:
+def _has_claims(inputs: SyncInput, replica: Replica) -> bool:
     """Return whether all claims exist, are not being deleted, and have the right owners."""
     claims = inputs.claims_of(replica)
     if len(claims) < len(claim_names(inputs.parent, replica.ordinal)):
         return False
-    return not any(claim["metadata"].get("deletionTimestamp") for claim in claims) and owners_fit(inputs, replica)
+    return not any(claim["metadata"].get("deletionTimestamp") for claim in claims) and claims_match_policy(
+        inputs, replica
+    )
 
 
-def owners_fit(inputs: SyncInput, replica: Replica) -> bool:
+def claims_match_policy(inputs: SyncInput, replica: Replica) -> bool:
     """Return whether the owners of a replica's claims match the policy (ClaimsMatchRetentionPolicy)."""
     claims = inputs.claims_of(replica) if inputs.profile.retention else []
     return all(has_right_owners(claim, inputs.owners(replica)) for claim in claims)
 
 
-def _fits(inputs: SyncInput, replica: Replica, *, claims: bool) -> bool:
+def _owners_match(inputs: SyncInput, replica: Replica, *, claims: bool) -> bool:
     pod = replica.created
     return (
         has_identity(pod)
         and has_storage(inputs.parent, pod, replica.ordinal)
-        and (not claims or owners_fit(inputs, replica))
+        and (not claims or claims_match_policy(inputs, replica))
     )
 
 
 def version_for(inputs: SyncInput, ordinal: int) -> Version:
     """Return the version from which the pod of an ordinal is created."""
-    return inputs.current if ordinal < inputs.held else inputs.update
+    return inputs.current if ordinal < inputs.held_back else inputs.update
 
 
 # -- scaling down ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class CondemnedPods:
     """The condemned pods to delete now, and whether the sync may go on to updates afterwards."""
 
-    remove: tuple[Replica, ...]
-    onward: bool
+    delete: tuple[Replica, ...]
+    proceed: bool
 
 
-def leaving(inputs: SyncInput) -> Leaving:
+def condemned_to_delete(inputs: SyncInput) -> CondemnedPods:
     """Return the condemned pods to delete now (processCondemned).
 
     OrderedReady deletes only the highest, once none is terminating, and only if it is healthy or no other is unhealthy.
     """
     condemned = inputs.pods.condemned
     if not inputs.monotonic:
-        return Leaving(tuple(replica for replica in condemned if not replica.terminating), onward=True)
+        return CondemnedPods(tuple(replica for replica in condemned if not replica.terminating), proceed=True)
     if not condemned:
-        return Leaving((), onward=True)
+        return CondemnedPods((), proceed=True)
     highest, lower = condemned[0], condemned[1:]
-    unhealthy = inputs.health.unhealthy
+    unhealthy = inputs.health.is_unhealthy
     first_unhealthy = unhealthy(highest) and not any(map(unhealthy, (*inputs.pods.replicas, *lower)))
-    waits = highest.terminating or (not inputs.health.available(highest.created) and not first_unhealthy)
-    return Leaving(() if waits else (highest,), onward=False)
+    waits = highest.terminating or (not inputs.health.is_available(highest.created) and not first_unhealthy)
+    return CondemnedPods(() if waits else (highest,), proceed=False)
 
 
 # -- updates -----------------------------------------------------------------------------------------------------------
 
 
-def outdated(inputs: SyncInput) -> tuple[Replica, ...]:
+def outdated_to_delete(inputs: SyncInput) -> tuple[Replica, ...]:
     """Return the pods to delete now so that they are created again at the update revision, highest ordinal first.
 
     Raises:
@@ -253,39 +255,41 @@ def outdated(inputs: SyncInput) -> tuple[Replica, ...]:
     """
     if inputs.on_delete:
         return ()
-    above = targets(inputs)
+    above = update_targets(inputs)
     if not inputs.profile.max_unavailable:
-        return _next_one(inputs, above)
+        return _next_outdated(inputs, above)
     budget = (
-        max_unavailable(inputs.parent) - inputs.pods.beyond - sum(map(inputs.health.unavailable, inputs.pods.replicas))
+        max_unavailable(inputs.parent)
+        - inputs.pods.beyond
+        - sum(map(inputs.health.is_unavailable, inputs.pods.replicas))
     )
-    old = [target for target in above if is_old(inputs, target)]
+    old = [target for target in above if is_outdated(inputs, target)]
     if inputs.monotonic:
         return tuple(old[: max(budget, 0)])
-    broken = [target for target in old if not inputs.health.available(target.created)]
-    sound = [target for target in old if inputs.health.available(target.created)]
+    broken = [target for target in old if not inputs.health.is_available(target.created)]
+    sound = [target for target in old if inputs.health.is_available(target.created)]
     return (*broken, *sound[: max(budget, 0)])  # broken pods cost no budget (kubernetes/kubernetes#137666)
 
 
-def targets(inputs: SyncInput) -> tuple[Replica, ...]:
+def update_targets(inputs: SyncInput) -> tuple[Replica, ...]:
     """Return the replicas that are not below the partition, highest first."""
     return tuple(replica for replica in reversed(inputs.pods.replicas) if replica.ordinal >= inputs.reach)
 
 
-def is_old(inputs: SyncInput, replica: Replica) -> bool:
+def is_outdated(inputs: SyncInput, replica: Replica) -> bool:
     """Return whether the replica has a pod of another revision that is neither being deleted nor ended."""
     if replica.pod is None or replica.terminating or replica.phase in _ended(inputs.profile):
         return False
     return revision_name_of(replica.pod) != inputs.update.name
 
 
-def _next_one(inputs: SyncInput, above: tuple[Replica, ...]) -> tuple[Replica, ...]:
+def _next_outdated(inputs: SyncInput, above: tuple[Replica, ...]) -> tuple[Replica, ...]:
     """Return the highest old replica, if none above it is unavailable."""
     if inputs.pods.beyond:
         return ()
     for target in above:
-        if is_old(inputs, target):
+        if is_outdated(inputs, target):
             return (target,)
-        if inputs.health.unavailable(target):
+        if inputs.health.is_unavailable(target):
             return ()
     return ()

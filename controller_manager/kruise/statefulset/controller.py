@@ -12,32 +12,32 @@ from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.statefulset.children import (
     Observed,
     adopters,
+    adopting_by_name,
     claim_changed,
-    claiming_by_name,
     observe_set,
     owners_by_policy,
-    plain,
+    without_controller,
 )
 from controller_manager.controllers.statefulset.claim_retention import policy_of
 from controller_manager.controllers.statefulset.identity import revision_name_of, version_of
-from controller_manager.controllers.statefulset.ordinals import Arrangement, arrange
+from controller_manager.controllers.statefulset.ordinals import PodsByOrdinal, group_by_ordinal
 from controller_manager.controllers.statefulset.status import Progress, is_same_status, progress_of
 from controller_manager.controllers.statefulset.sync import SyncInput, partition_of
 from controller_manager.kruise.invalid_spec import InvalidWorkload, selector_or_fault
 from controller_manager.kruise.pod_lifecycle import changes_sync
-from controller_manager.kruise.statefulset.pods import Outcome, perform
+from controller_manager.kruise.statefulset.pods import SyncResult, sync_pods
 from controller_manager.kruise.statefulset.reserved_ordinals import usable_ordinals
 from controller_manager.kruise.statefulset.spec import (
-    WORDS,
+    MESSAGES,
     Rollout,
     fault_of,
-    growth_of,
     health_of,
     held_back,
-    new_and_normal,
     rollout_of,
+    scale_max_unavailable,
+    with_normal_state,
 )
-from controller_manager.kruise.statefulset.status import census, status_of, with_conditions
+from controller_manager.kruise.statefulset.status import count_pods_and_claims, status_of, with_conditions
 from controller_manager.reconcile.collect_errors import collect_errors
 from controller_manager.reconcile.contract import (
     WARNING,
@@ -89,7 +89,7 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
         yield RecordEvent(parent, "FailedCreate", message, WARNING)
         return
     adopter = Parent(ADVANCED_STATEFUL_SET, parent, observed.selector)
-    named = claiming_by_name(adopter)
+    named = adopting_by_name(adopter)
     if is_deleting(parent):
         pods = yield from claim(named, POD, observed.pods)
         yield from _write_status(observed, pods, progress=progress_of(parent), failures={}, now=now)
@@ -102,8 +102,8 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
 
 def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
     parent, rollout, refusals = observed.parent, rollout_of(observed.parent), list[ApiError]()
-    outcome = Outcome()
-    yield from collect_errors(_perform(observed, pods, rollout, history=history, outcome=outcome, now=now), refusals)
+    outcome = SyncResult()
+    yield from collect_errors(_sync_pods(observed, pods, rollout, history=history, outcome=outcome, now=now), refusals)
     names = name_of(history.current), name_of(history.update)
     progress = Progress(*names, history.collisions, outcome.former, outcome.newest)
     yield from collect_errors(
@@ -119,35 +119,39 @@ def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: flo
         raise refusals[0]
 
 
-def _perform(
-    observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, outcome: Outcome, now: float
+def _sync_pods(
+    observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, outcome: SyncResult, now: float
 ) -> Plan:
     try:
-        work = _work(observed, pods, rollout, history=history, now=now)
+        work = _sync_input(observed, pods, rollout, history=history, now=now)
     except ValueError as error:
         raise ApiError(422, "Invalid", str(error)) from None
-    yield from perform(work, rollout, history=history, outcome=outcome)
+    yield from sync_pods(work, rollout, history=history, outcome=outcome)
 
 
-def _work(observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, now: float) -> SyncInput:
+def _sync_input(
+    observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, now: float
+) -> SyncInput:
     parent = observed.parent
     ordinals, reference = usable_ordinals(parent), owner_reference(ADVANCED_STATEFUL_SET, parent)
     policy = policy_of(parent, observed.profile)
     return SyncInput(
         parent=parent,
         reference=reference,
-        pods=arrange(name_of(parent), pods, ordinals),
+        pods=group_by_ordinal(name_of(parent), pods, ordinals),
         current=version_of(parent, history.current),
         update=version_of(parent, history.update),
-        held=ordinals.after(held_back(parent)),
+        held_back=ordinals.after(held_back(parent)),
         reach=ordinals.after(partition_of(parent)),
         health=health_of(rollout, now),
         claims=observed.claims,
-        owners=owners_by_policy(parent, plain(reference), policy=policy, ordinals=ordinals, controls=False),
+        owners=owners_by_policy(
+            parent, without_controller(reference), policy=policy, ordinals=ordinals, controls=False
+        ),
         profile=observed.profile,
-        growth=growth_of(parent),
-        words=WORDS,
-        finished=lambda pod: new_and_normal(pod, now),
+        scale_max_unavailable=scale_max_unavailable(parent),
+        messages=MESSAGES,
+        finished=lambda pod: with_normal_state(pod, now),
     )
 
 
@@ -159,9 +163,11 @@ def _write_status(
 ) -> Plan:
     """Write the status if it changes (updateStatefulSetStatus)."""
     parent, before = observed.parent, observed.parent.get("status") or {}
-    arranged: Arrangement = arrange(name_of(parent), pods, usable_ordinals(parent))
+    arranged: PodsByOrdinal = group_by_ordinal(name_of(parent), pods, usable_ordinals(parent))
     health = health_of(rollout_of(parent), now)
-    counted = census(parent, pods, replicas=arranged.replicas, claims=observed.claims, progress=progress, health=health)
+    counted = count_pods_and_claims(
+        parent, pods, replicas=arranged.replicas, claims=observed.claims, progress=progress, health=health
+    )
     status = status_of(parent, counted, progress=progress, selector=str(observed.selector))
     status = with_conditions(status, failures, before=before.get("conditions") or (), now=now)
     if not is_same_status(before, status):

@@ -11,11 +11,23 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.statefulset.identity import revision_name_of
 from controller_manager.controllers.statefulset.ordinals import Replica
-from controller_manager.controllers.statefulset.pods import dismiss, make, mend, provide, remove
-from controller_manager.controllers.statefulset.sync import SyncInput, due, max_unavailable
+from controller_manager.controllers.statefulset.pods import (
+    create_missing_claims,
+    create_pods,
+    delete_condemned,
+    delete_pods,
+    repair_pods,
+)
+from controller_manager.controllers.statefulset.sync import SyncInput, actions_for_desired, max_unavailable
 from controller_manager.kruise.in_place_update import RefreshResult, UpdateContext, begin_update, refresh_pods
 from controller_manager.kruise.pod_lifecycle import IN_PLACE, IN_PLACE_ONLY, lifecycle_of
-from controller_manager.kruise.statefulset.spec import Rollout, can_be_updated, is_of, turnover, updating
+from controller_manager.kruise.statefulset.spec import (
+    Rollout,
+    can_be_updated,
+    is_of,
+    pods_to_update,
+    with_updating_state,
+)
 from controller_manager.kruise.statefulset.status import FAILED_CREATE, FAILED_UPDATE
 from controller_manager.reconcile.contract import Action, Plan
 from controller_manager.reconcile.in_place import UpdateSpec, spec_between
@@ -24,7 +36,7 @@ from controller_manager.reconcile.revisions import History
 
 
 @dataclass(slots=True)
-class Outcome:
+class SyncResult:
     """The result of a sync.
 
     Attributes:
@@ -47,7 +59,7 @@ class Outcome:
             self.newest += revision == work.update.name != work.current.name
 
 
-def perform(work: SyncInput, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
+def sync_pods(work: SyncInput, rollout: Rollout, *, history: History, outcome: SyncResult) -> Plan:
     """Sync the pods: go on with in-place updates, then proceed like a StatefulSet (updateStatefulSet).
 
     Args:
@@ -61,15 +73,15 @@ def perform(work: SyncInput, rollout: Rollout, *, history: History, outcome: Out
     """
     refreshed = yield from _continue_updates(work)
     outcome.wait = refreshed.wait
-    needs = due(work)
-    yield from _noting_failure(mend(work, needs.mend), outcome, FAILED_UPDATE)
-    yield from provide(work, needs.provide)
-    yield from remove(work, needs.remove)
-    yield from _noting_failure(make(work, needs.make), outcome, FAILED_CREATE)
-    if not needs.onward or not (yield from dismiss(work)):
+    needs = actions_for_desired(work)
+    yield from _with_failure(repair_pods(work, needs.repair), outcome, FAILED_UPDATE)
+    yield from create_missing_claims(work, needs.create_claims)
+    yield from delete_pods(work, needs.delete)
+    yield from _with_failure(create_pods(work, needs.create), outcome, FAILED_CREATE)
+    if not needs.proceed or not (yield from delete_condemned(work)):
         return
     if not (refreshed.changed or work.on_delete or rollout.paused):
-        yield from _update(work, rollout, history=history, outcome=outcome)
+        yield from _update_pods(work, rollout, history=history, outcome=outcome)
 
 
 def _continue_updates(work: SyncInput) -> Generator[Action, Any, RefreshResult]:
@@ -82,7 +94,7 @@ def _continue_updates(work: SyncInput) -> Generator[Action, Any, RefreshResult]:
 _VERBS = {FAILED_CREATE: "create", FAILED_UPDATE: "update"}
 
 
-def _noting_failure(actions: Plan, outcome: Outcome, type_: str) -> Plan:
+def _with_failure(actions: Plan, outcome: SyncResult, type_: str) -> Plan:
     """Run a plan; if a request is refused, note it for a condition."""
     try:
         yield from actions
@@ -94,14 +106,14 @@ def _noting_failure(actions: Plan, outcome: Outcome, type_: str) -> Plan:
 # -- updates -----------------------------------------------------------------------------------------------------------
 
 
-def _update(work: SyncInput, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
+def _update_pods(work: SyncInput, rollout: Rollout, *, history: History, outcome: SyncResult) -> Plan:
     """Delete pods as labels request, and update outdated ones, within the budget."""
     try:
         budget = max_unavailable(work.parent)
     except ValueError as error:
         raise ApiError(422, "Invalid", str(error)) from None
-    chosen = turnover(work, budget)
-    yield from remove(work, chosen.specified)
+    chosen = pods_to_update(work, budget)
+    yield from delete_pods(work, chosen.specified)
     outcome.count(work, chosen.specified)
     replaced = []
     for replica in chosen.outdated:
@@ -109,11 +121,11 @@ def _update(work: SyncInput, rollout: Rollout, *, history: History, outcome: Out
         if spec is None:
             replaced.append(replica)
             continue
-        yield from _begin(work, replica.created, spec)
+        yield from _begin_update(work, replica.created, spec)
         outcome.count(work, (replica,))
         if spec.grace > 0:
             outcome.wait = min(outcome.wait or spec.grace, spec.grace)
-    yield from remove(work, replaced)
+    yield from delete_pods(work, replaced)
     outcome.count(work, replaced)
 
 
@@ -136,6 +148,8 @@ def _in_place_change(pod: Obj, rollout: Rollout, history: History) -> UpdateSpec
     return spec
 
 
-def _begin(work: SyncInput, pod: Obj, spec: UpdateSpec) -> Plan:
+def _begin_update(work: SyncInput, pod: Obj, spec: UpdateSpec) -> Plan:
     now = work.health.now
-    yield from begin_update(work.parent, pod, spec, mark=lambda current: updating(current, spec.revision, now), now=now)
+    yield from begin_update(
+        work.parent, pod, spec, mark=lambda current: with_updating_state(current, spec.revision, now), now=now
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.statefulset.ordinals import MOST
+from controller_manager.controllers.statefulset.ordinals import MAX_ORDINAL
 from controller_manager.reconcile.replicas import replicas_of
 
 _RANGE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
@@ -57,7 +57,7 @@ def usable_ordinals(parent: Obj) -> Ordinals:
     spec = parent["spec"]
     begin, left = max((spec.get("ordinals") or {}).get("start") or 0, 0), replicas_of(parent)
     spans = []
-    for reserved_span in sorted(reserved(spec.get("reserveOrdinals") or ()), key=lambda span: span.start):
+    for reserved_span in sorted(reserved_ordinals(spec.get("reserveOrdinals") or ()), key=lambda span: span.start):
         free = min(reserved_span.start - begin, left)
         if free > 0:
             spans.append(range(begin, begin + free))
@@ -66,11 +66,11 @@ def usable_ordinals(parent: Obj) -> Ordinals:
     if left > 0:
         spans.append(range(begin, begin + left))
     return Ordinals(
-        tuple(span for candidate in spans if (span := range(candidate.start, min(candidate.stop, MOST + 1))))
+        tuple(span for candidate in spans if (span := range(candidate.start, min(candidate.stop, MAX_ORDINAL + 1))))
     )
 
 
-def reserved(given: Iterable[int | str]) -> list[range]:
+def reserved_ordinals(given: Iterable[int | str]) -> list[range]:
     """Parse spec.reserveOrdinals: ordinals, and "a-b" for all from a to b.
 
     If one of them is invalid, nothing is reserved (GetReserveOrdinalIntSet); OpenKruise's webhook would have rejected

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj, labels_of
 from apiserver.api.selectors import LabelSelector
 from controller_manager.controllers.statefulset.identity import REVISION_LABEL, revision_name_of
-from controller_manager.controllers.statefulset.ordinals import Health, Replica
-from controller_manager.controllers.statefulset.sync import SyncInput, Words, is_old, partition_of, strategy_of, targets
+from controller_manager.controllers.statefulset.ordinals import HealthCriteria, Replica
+from controller_manager.controllers.statefulset.sync import (
+    Messages,
+    SyncInput,
+    is_outdated,
+    partition_of,
+    strategy_of,
+    update_targets,
+)
 from controller_manager.kruise import invalid_spec
 from controller_manager.kruise.pod_lifecycle import (
     NORMAL,
@@ -24,16 +31,16 @@ from controller_manager.reconcile.int_or_string import scaled
 from controller_manager.reconcile.pods import is_active
 from controller_manager.reconcile.replicas import replicas_of
 
-WORDS = Words(
+MESSAGES = Messages(
     claim_leaves="pvc {} is to be deleted",
     claim_refused="Could not update claim {} for delete policy ownerRefs: {}",
     pod_stays="failed to delete pod {}: {}",
 )
 """The messages that differ from those of StatefulSets."""
 
-_LONGEST_WAIT = 300
+_MAX_GRACE_SECONDS = 300
 _PREPARING_UPDATE, _UPDATED = "PreparingUpdate", "Updated"  # states of hooks, which others may have left on pods
-_UPDATABLE = frozenset(("", "PreparingNormal", NORMAL, _PREPARING_UPDATE, UPDATING, _UPDATED))
+_UPDATABLE_STATES = frozenset(("", "PreparingNormal", NORMAL, _PREPARING_UPDATE, UPDATING, _UPDATED))
 
 
 # -- the spec ----------------------------------------------------------------------------------------------------------
@@ -70,11 +77,11 @@ def rollout_of(parent: Obj) -> Rollout:
         paused=bool(rolling_update.get("paused")),
         policy=rolling_update.get("podUpdatePolicy") or "ReCreate",
         grace=(rolling_update.get("inPlaceUpdateStrategy") or {}).get("gracePeriodSeconds") or 0,
-        minimum=min(max(rolling_update.get("minReadySeconds") or 0, 0), _LONGEST_WAIT),
+        minimum=min(max(rolling_update.get("minReadySeconds") or 0, 0), _MAX_GRACE_SECONDS),
     )
 
 
-def growth_of(parent: Obj) -> int | None:
+def scale_max_unavailable(parent: Obj) -> int | None:
     """Return how many pods may be unavailable while others are created (getScaleMaxUnavailable), None for any number.
 
     Raises:
@@ -98,35 +105,35 @@ def held_back(parent: Obj) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class CalmHealth(Health):
+class InPlaceHealthCriteria(HealthCriteria):
     """Judges pods that may be updated in place: during an update a pod is not available, ready or not."""
 
-    def available(self, pod: Obj) -> bool:
+    def is_available(self, pod: Obj) -> bool:
         """Return True if the pod is not being updated, and has been ready for long enough (isRunningAndAvailable)."""
-        return is_settled(pod) and Health.available(self, pod)
+        return is_settled(pod) and HealthCriteria.is_available(self, pod)
 
-    def unhealthy(self, replica: Replica) -> bool:
+    def is_unhealthy(self, replica: Replica) -> bool:
         """Return True if the pod is missing, terminating, being updated, or not ready (isHealthy)."""
         pod = replica.pod
-        return pod is None or replica.terminating or not is_settled(pod) or not self.ready(pod)
+        return pod is None or replica.terminating or not is_settled(pod) or not self.is_ready(pod)
 
 
-def health_of(rollout: Rollout, now: float) -> CalmHealth:
+def health_of(rollout: Rollout, now: float) -> InPlaceHealthCriteria:
     """Return the judge of the set's pods."""
-    return CalmHealth(now, rollout.minimum)
+    return InPlaceHealthCriteria(now, rollout.minimum)
 
 
 def can_be_updated(pod: Obj) -> bool:
     """Return True if the pod's lifecycle state allows an in-place update (inPlaceUpdatePod)."""
-    return lifecycle_of(pod) in _UPDATABLE
+    return lifecycle_of(pod) in _UPDATABLE_STATES
 
 
-def new_and_normal(pod: Obj, now: float) -> Obj:
+def with_normal_state(pod: Obj, now: float) -> Obj:
     """Return a new pod with the lifecycle state Normal: no hook is waited for."""
     return with_state(pod, NORMAL, now)
 
 
-def updating(pod: Obj, revision: str, now: float) -> Obj:
+def with_updating_state(pod: Obj, revision: str, now: float) -> Obj:
     """Return the pod as one that is being updated to a revision; its lifecycle is left alone if it has none."""
     labels = labels_of(pod) | {REVISION_LABEL: revision}
     pod = pod | {"metadata": pod["metadata"] | {"labels": labels}}
@@ -142,7 +149,7 @@ def is_of(pod: Obj, revision: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Turnover:
+class PodsToUpdate:
     """The pods to replace or update now, highest ordinal first.
 
     Attributes:
@@ -154,7 +161,7 @@ class Turnover:
     outdated: tuple[Replica, ...]
 
 
-def turnover(work: SyncInput, budget: int) -> Turnover:
+def pods_to_update(work: SyncInput, budget: int) -> PodsToUpdate:
     """Return the pods to replace or update now (rollingUpdateStatefulsetPods).
 
     Pods that are unavailable already cost no budget. If there is none for a labelled pod, others may go before it; if
@@ -175,18 +182,18 @@ def turnover(work: SyncInput, budget: int) -> Turnover:
         if _is_specified(replica) and may_go(replica):
             specified[replica.ordinal] = replica
             unavailable.add(replica.ordinal)
-    for replica in targets(work):
-        if replica.ordinal in specified or not is_old(work, replica):
+    for replica in update_targets(work):
+        if replica.ordinal in specified or not is_outdated(work, replica):
             continue
         if not may_go(replica):
             break
         outdated.append(replica)
         unavailable.add(replica.ordinal)
-    return Turnover(tuple(specified.values()), tuple(outdated))
+    return PodsToUpdate(tuple(specified.values()), tuple(outdated))
 
 
 def _is_down(work: SyncInput, replica: Replica) -> bool:
-    return work.health.unavailable(replica) or not is_updated(replica.created)
+    return work.health.is_unavailable(replica) or not is_updated(replica.created)
 
 
 def _is_specified(replica: Replica) -> bool:

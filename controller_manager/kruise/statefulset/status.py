@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.quantity import QuantityError, of
 from controller_manager.controllers.statefulset.identity import claim_name, claim_templates, revision_name_of
-from controller_manager.controllers.statefulset.ordinals import Health, Replica
-from controller_manager.controllers.statefulset.status import Progress, counts
+from controller_manager.controllers.statefulset.ordinals import HealthCriteria, Replica
+from controller_manager.controllers.statefulset.status import Progress, count_pods
 from controller_manager.controllers.statefulset.sync import strategy_of
 from controller_manager.reconcile import conditions
 from controller_manager.reconcile.times import stamp
@@ -18,12 +18,12 @@ from controller_manager.reconcile.times import stamp
 FAILED_CREATE, FAILED_UPDATE = "FailedCreatePod", "FailedUpdatePod"
 """The condition types for pods that could not be created, or not be updated."""
 
-_OMITTED = frozenset(("updatedReadyReplicas", "updatedAvailableReplicas", "observedGeneration", "volumeClaims"))
+_OMIT_EMPTY = frozenset(("updatedReadyReplicas", "updatedAvailableReplicas", "observedGeneration", "volumeClaims"))
 """Fields that the status omits if they are 0 or empty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class StatusCounts:
     """Numbers of pods and claims.
 
     Attributes:
@@ -35,15 +35,15 @@ class Census:
     claims: Sequence[Obj] = ()
 
 
-def census(
+def count_pods_and_claims(
     parent: Obj,
     pods: Iterable[Obj],
     *,
     replicas: Iterable[Replica],
     claims: Mapping[str, Obj],
     progress: Progress,
-    health: Health,
-) -> Census:
+    health: HealthCriteria,
+) -> StatusCounts:
     """Count pods and claims (computeReplicaStatus, updatePVCStatus).
 
     Args:
@@ -55,18 +55,18 @@ def census(
         health: the judge of pods.
     """
     pods = list(pods)
-    updated = [pod for pod in pods if revision_name_of(pod) == progress.update and health.ready(pod)]
-    return Census(
-        counts(pods, progress, health=health)
+    updated = [pod for pod in pods if revision_name_of(pod) == progress.update and health.is_ready(pod)]
+    return StatusCounts(
+        count_pods(pods, progress, health=health)
         | {
             "updatedReadyReplicas": len(updated),
-            "updatedAvailableReplicas": sum(map(health.available, updated)),
+            "updatedAvailableReplicas": sum(map(health.is_available, updated)),
         },
         _claim_counts(parent, [replica.ordinal for replica in replicas if replica.pod is not None], claims),
     )
 
 
-def status_of(parent: Obj, counted: Census, *, progress: Progress, selector: str) -> Obj:
+def status_of(parent: Obj, counted: StatusCounts, *, progress: Progress, selector: str) -> Obj:
     """Return the new status without conditions; equal to the old one if nothing has changed.
 
     An update is complete once all existing pods, which may be more or fewer than spec.replicas, are updated and ready
@@ -92,7 +92,7 @@ def status_of(parent: Obj, counted: Census, *, progress: Progress, selector: str
         "labelSelector": selector,
         "volumeClaims": list(counted.claims),
     }
-    return {name: value for name, value in fields.items() if value or name not in _OMITTED}
+    return {name: value for name, value in fields.items() if value or name not in _OMIT_EMPTY}
 
 
 def with_conditions(status: Obj, failures: Mapping[str, str], *, before: Sequence[Obj], now: float) -> Obj:
@@ -124,19 +124,21 @@ def _claim_counts(parent: Obj, ordinals: Sequence[int], claims: Mapping[str, Obj
         names = (claim_name(parent, template, ordinal) for ordinal in ordinals)
         pod_claims = [claims[name] for name in names if name in claims]
         fitting = [
-            claim for claim in pod_claims if not claim["metadata"].get("deletionTimestamp") and _fits(claim, template)
+            claim
+            for claim in pod_claims
+            if not claim["metadata"].get("deletionTimestamp") and _matches_template(claim, template)
         ]
         entries.append(
             {
                 "volumeClaimName": name_of(template),
                 "compatibleReplicas": len(fitting),
-                "compatibleReadyReplicas": sum(map(_has_room, fitting)),
+                "compatibleReadyReplicas": sum(map(_has_capacity, fitting)),
             }
         )
     return entries
 
 
-def _fits(claim: Obj, template: Obj) -> bool:
+def _matches_template(claim: Obj, template: Obj) -> bool:
     """Return True if a claim requests the template's class, access modes, and storage or more.
 
     (IsPVCCompatibleAndReady)
@@ -150,7 +152,7 @@ def _fits(claim: Obj, template: Obj) -> bool:
     return _requested(actual) >= _requested(desired)
 
 
-def _has_room(claim: Obj) -> bool:
+def _has_capacity(claim: Obj) -> bool:
     """Return True if a claim has the capacity that it requests."""
     return _storage((claim.get("status") or {}).get("capacity")) >= _requested(claim.get("spec") or {})
 

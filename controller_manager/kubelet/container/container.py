@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from controller_manager.kubelet.container.files import File, FileError, Files, absolute
+from controller_manager.kubelet.container.files import File, FileError, FileSystem, absolute
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Container:
             output.
     """
 
-    files: Files
+    files: FileSystem
     hostname: str
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: str = "/"
@@ -48,7 +48,7 @@ class Call:
     terminal: bool = False
 
     @property
-    def files(self) -> Files:
+    def files(self) -> FileSystem:
         """The container's files."""
         return self.container.files
 

@@ -85,11 +85,11 @@ def service_variables(services: Iterable[Obj]) -> dict[str, str]:
         for port in ports:
             if port.get("name"):
                 variables[f"{name}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(port["port"])
-        variables |= _links(name, address, ports)
+        variables |= _link_variables(name, address, ports)
     return variables
 
 
-def _links(name: str, address: str, ports: Iterable[Obj]) -> dict[str, str]:
+def _link_variables(name: str, address: str, ports: Iterable[Obj]) -> dict[str, str]:
     """Return the variables for a Service in the style of Docker links."""
     variables: dict[str, str] = {}
     for port in ports:
@@ -111,7 +111,7 @@ def _variable_name(name: str) -> str:
     return f"_{text}" if text[:1].isdigit() else text
 
 
-def expanded(text: str, variables: Mapping[str, str]) -> str:
+def expand(text: str, variables: Mapping[str, str]) -> str:
     """Replace each $(NAME) in a text that names a variable; $$ is a dollar sign."""
 
     def value(match: "re.Match[str]") -> str:

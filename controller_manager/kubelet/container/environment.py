@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.downward_api import (
     PodEnvironment,
-    expanded,
+    expand,
     field_value,
     resource_value,
     service_variables,
@@ -24,7 +24,7 @@ def environment_of(pod: Obj, container: Obj, pod_environment: PodEnvironment) ->
         data = _data(source.get("configMapRef"), pod_environment)
         defaults |= {f"{source.get('prefix') or ''}{key}": value for key, value in data.items()}
     variables = {"PATH": PATH, "HOSTNAME": hostname_of(pod)}
-    variables.update(_own(pod, container, pod_environment, dict(defaults)))
+    variables.update(_variables_of_container(pod, container, pod_environment, dict(defaults)))
     return (
         variables
         | {name: value for name, value in sorted(defaults.items()) if name not in variables}
@@ -32,7 +32,9 @@ def environment_of(pod: Obj, container: Obj, pod_environment: PodEnvironment) ->
     )
 
 
-def _own(pod: Obj, container: Obj, pod_environment: PodEnvironment, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _variables_of_container(
+    pod: Obj, container: Obj, pod_environment: PodEnvironment, known: dict[str, str]
+) -> Iterator[tuple[str, str]]:
     """Yield the names and values of the spec's variables; each may refer to those above it."""
     for variable in container.get("env") or ():
         value = _value(pod, container, pod_environment, variable=variable, known=known)
@@ -46,7 +48,7 @@ def _value(
 ) -> str | None:
     source = variable.get("valueFrom")
     if not source:
-        return expanded(variable.get("value") or "", known)
+        return expand(variable.get("value") or "", known)
     if "fieldRef" in source:
         return field_value(pod, source["fieldRef"].get("fieldPath") or "")
     if "resourceFieldRef" in source:

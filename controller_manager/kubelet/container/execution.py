@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from controller_manager.kubelet.container.commands import COMMANDS, Command
 from controller_manager.kubelet.container.container import Call, Container
 from controller_manager.kubelet.container.files import Directory, File, FileError
-from controller_manager.kubelet.container.shell.interpreter import CALLS, Shell
-from controller_manager.kubelet.container.shell.session import session
-from controller_manager.kubelet.container.shell.state import OutOfMemoryError, State
+from controller_manager.kubelet.container.shell.interpreter import MAX_CALL_DEPTH, Shell
+from controller_manager.kubelet.container.shell.session import read_commands
+from controller_manager.kubelet.container.shell.state import OutOfMemoryError, ShellState
 from controller_manager.kubelet.container.syscalls import (
     INTERRUPTED,
-    MISUSED,
+    MISUSE,
     NOT_EXECUTABLE,
     NOT_FOUND,
     InterruptedByUser,
     Process,
-    complain,
     text_of,
+    write_error,
 )
 from controller_manager.kubelet.pods.commands import INTERPRETERS
 
@@ -24,7 +24,7 @@ PROGRAMS = (*sorted({*COMMANDS, *INTERPRETERS}),)
 """The files in /bin of every container."""
 
 
-def begin(container: Container, command: tuple[str, ...], *, terminal: bool = False) -> Process:
+def execute(container: Container, command: tuple[str, ...], *, terminal: bool = False) -> Process:
     """Execute a command in a container; return its exit code.
 
     A command that cannot be executed is reported in runc's words, with the exit code of container runtimes.
@@ -32,9 +32,9 @@ def begin(container: Container, command: tuple[str, ...], *, terminal: bool = Fa
     environment = dict(container.environment) | ({"TERM": "xterm"} if terminal else {})
     name = command[0] if command else ""
     call = Call(name, command[1:], container, environment, container.directory, terminal)
-    obstacle = _obstacle(call)
+    obstacle = _why_not_executable(call)
     if obstacle:
-        yield complain(
+        yield write_error(
             "OCI runtime exec failed: exec failed: unable to start container process: "
             f"exec: {_quoted(name)}: {obstacle}: unknown"
         )
@@ -45,7 +45,7 @@ def begin(container: Container, command: tuple[str, ...], *, terminal: bool = Fa
         return INTERRUPTED
 
 
-def _obstacle(call: Call) -> str:
+def _why_not_executable(call: Call) -> str:
     base = call.name.rpartition("/")[2]
     if "/" not in call.name:
         return "" if base in COMMANDS or base in INTERPRETERS else "executable file not found in $PATH"
@@ -62,15 +62,15 @@ def _execute(caller: Shell, name: str, arguments: tuple[str, ...], environment: 
     """Run a command for a shell, with the shell's own messages for a command that is not found."""
     state = caller.state
     call = Call(name, arguments, state.container, environment, state.directory, state.terminal)
-    obstacle = _obstacle(call)
+    obstacle = _why_not_executable(call)
     if not obstacle:
         return (yield from _run(call, caller.depth))
     if state.container.lenient:
         return 0
     if obstacle in ("permission denied", "is a directory"):
-        yield complain(f"sh: {name}: Permission denied")
+        yield write_error(f"sh: {name}: Permission denied")
         return NOT_EXECUTABLE
-    yield complain(f"sh: {name}: not found")
+    yield write_error(f"sh: {name}: not found")
     return NOT_FOUND
 
 
@@ -87,31 +87,31 @@ def _command(command: Command, call: Call) -> Process:
     try:
         return (yield from command(call))
     except FileError as error:
-        yield complain(f"{call.name}: {error}")
+        yield write_error(f"{call.name}: {error}")
         return 1
     except (MemoryError, OutOfMemoryError):
-        yield complain(f"{call.name}: out of memory")
+        yield write_error(f"{call.name}: out of memory")
         return 1
 
 
 def _script(call: Call, depth: int) -> Process:
-    if depth > CALLS:
-        yield complain("sh: too many levels of calls")
-        return MISUSED
-    inner = _fresh(call, depth)
+    if depth > MAX_CALL_DEPTH:
+        yield write_error("sh: too many levels of calls")
+        return MISUSE
+    inner = _new_shell(call, depth)
     inner.state.name, inner.state.arguments = call.name, call.arguments
     return (yield from inner.to_end(inner.source(text_of(call.read(call.name)))))
 
 
 def _shell(call: Call, depth: int) -> Process:
     """Run a shell: with -c and a script, with a file, or with the standard input."""
-    inner = _fresh(call, depth)
+    inner = _new_shell(call, depth)
     options, rest = _options(call.arguments)
     inner.state.options |= options & set("eux")
     if "c" in options:
         if not rest:
-            yield complain("sh: -c requires an argument")
-            return MISUSED
+            yield write_error("sh: -c requires an argument")
+            return MISUSE
         inner.state.name, inner.state.arguments = (rest[1] if len(rest) > 1 else call.name), rest[2:]
         return (yield from inner.to_end(inner.source(rest[0])))
     if rest:
@@ -119,14 +119,14 @@ def _shell(call: Call, depth: int) -> Process:
         try:
             text = text_of(call.read(rest[0]))
         except FileError as error:
-            yield complain(f"sh: can't open '{rest[0]}': {error.why}")
-            return MISUSED
+            yield write_error(f"sh: can't open '{rest[0]}': {error.why}")
+            return MISUSE
         return (yield from inner.to_end(inner.source(text)))
-    return (yield from session(inner, prompts=call.terminal or "i" in options))
+    return (yield from read_commands(inner, prompts=call.terminal or "i" in options))
 
 
-def _fresh(call: Call, depth: int) -> Shell:
-    state = State.fresh(call.container, call.environment, call.directory)
+def _new_shell(call: Call, depth: int) -> Shell:
+    state = ShellState.fresh(call.container, call.environment, call.directory)
     state.terminal = call.terminal
     return Shell(state, _execute, depth)
 

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 NODE_SIZE = 256
 """The bytes that a file, directory or link counts for besides its content."""
-LINKS = 40
+MAX_LINKS = 40
 """The number of links that are followed before it is an error (the kernel's MAXSYMLINKS)."""
-LONGEST_NAME, LONGEST_PATH, DEEPEST = 255, 4096, 200
+MAX_NAME_LENGTH, MAX_PATH_LENGTH, MAX_DEPTH = 255, 4096, 200
 
 
 class FileError(Exception):
@@ -23,7 +23,7 @@ class FileError(Exception):
 NOT_FOUND, EXISTS, NOT_DIRECTORY = "No such file or directory", "File exists", "Not a directory"
 IS_DIRECTORY, NOT_EMPTY, FULL = "Is a directory", "Directory not empty", "No space left on device"
 READ_ONLY, BUSY, TOO_LONG = "Read-only file system", "Device or resource busy", "File name too long"
-CIRCLE, INVALID = "Too many levels of symbolic links", "Invalid argument"
+TOO_MANY_LINKS, INVALID = "Too many levels of symbolic links", "Invalid argument"
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class PathTarget:
     node: Node | None
 
 
-class Files:
+class FileSystem:
     """A tree of files."""
 
     def __init__(self, quota: Quota, root: Directory | None = None) -> None:
@@ -101,7 +101,7 @@ class Files:
         Raises:
             FileError: a directory on the way does not exist, or is not a directory.
         """
-        if len(path) > LONGEST_PATH or path.count("/") > DEEPEST:
+        if len(path) > MAX_PATH_LENGTH or path.count("/") > MAX_DEPTH:
             raise FileError(TOO_LONG, path[:40])
         names, target, links = _names(path), PathTarget(self.root, "", self.root), 0
         trail = [self.root]
@@ -118,8 +118,8 @@ class Files:
             target = PathTarget(above, name, node)
             if isinstance(node, Link) and (names or follow):
                 links += 1
-                if links > LINKS:
-                    raise FileError(CIRCLE, path)
+                if links > MAX_LINKS:
+                    raise FileError(TOO_MANY_LINKS, path)
                 names = _names(node.target) + names
                 trail = [self.root] if node.target.startswith("/") else trail
                 target = PathTarget(trail[-1], "", trail[-1])
@@ -204,7 +204,7 @@ class Files:
         Raises:
             FileError: it cannot be created.
         """
-        if parents and path.count("/") <= DEEPEST:
+        if parents and path.count("/") <= MAX_DEPTH:
             above = posixpath.dirname(path.rstrip("/"))
             if above not in ("", "/", path):
                 self.make_directory(above, now, parents=True)
@@ -269,7 +269,7 @@ class Files:
 
     def _add(self, target: PathTarget, node: Node, path: str) -> None:
         self._check(target, path)
-        if len(target.name) > LONGEST_NAME or "\0" in target.name:
+        if len(target.name) > MAX_NAME_LENGTH or "\0" in target.name:
             raise FileError(TOO_LONG, path[:40])
         self._quota.charge(NODE_SIZE)
         target.directory.entries[target.name] = node

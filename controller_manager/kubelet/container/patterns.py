@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SPECIAL = frozenset("*?[")
-LONGEST_LINE = 4096
+MAX_LINE_LENGTH = 4096
 """The length to which a line is searched."""
 
 
@@ -27,7 +27,7 @@ class _Item:
     many: bool = False
     maybe: bool = False
 
-    def fits(self, letter: str) -> bool:
+    def matches(self, letter: str) -> bool:
         if self.letters is None:
             return True
         if isinstance(self.letters, str):
@@ -41,20 +41,20 @@ class Glob:
     def __init__(self, pattern: str) -> None:
         self._items = _glob_items(pattern)
 
-    def fits(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         """Return True if the pattern matches the whole text."""
         return len(text) in _ends(self._items, text, {0})
 
-    def beginnings(self, text: str) -> set[int]:
+    def prefix_lengths(self, text: str) -> set[int]:
         """Return the lengths of the prefixes of the text that the pattern matches."""
         return _ends(self._items, text, {0})
 
-    def endings(self, text: str) -> set[int]:
+    def suffix_lengths(self, text: str) -> set[int]:
         """Return the lengths of the suffixes of the text that the pattern matches."""
         return _ends(self._items[::-1], text[::-1], {0})
 
 
-class Expression:
+class RegularExpression:
     """A basic regular expression without groups: . * + ? [...] ^ $ and, between whole ones, |."""
 
     def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
@@ -62,10 +62,10 @@ class Expression:
         folded = pattern.lower() if ignore_case else pattern
         self._choices = [_Choice.of(part) for part in folded.split("|")]
 
-    def matches_in(self, line: str) -> bool:
+    def search(self, line: str) -> bool:
         """Return True if the expression matches a part of the line."""
-        line = (line.lower() if self._ignore_case else line)[:LONGEST_LINE]
-        return any(choice.matches_in(line) for choice in self._choices)
+        line = (line.lower() if self._ignore_case else line)[:MAX_LINE_LENGTH]
+        return any(choice.search(line) for choice in self._choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class _Choice:
         end = pattern.endswith("$") and not pattern.endswith("\\$")
         return cls(_expression_items(pattern[start : len(pattern) - end]), start, end)
 
-    def matches_in(self, line: str) -> bool:
+    def search(self, line: str) -> bool:
         starts = {0} if self.from_start else set(range(len(line) + 1))
         ends = _ends(self.items, line, starts)
         return len(line) in ends if self.to_end else bool(ends)
@@ -90,12 +90,12 @@ def _ends(items: Sequence[_Item], text: str, starts: set[int]) -> set[int]:
     """Return where a match can end that starts at one of these positions; all of them advance together."""
     positions = starts
     for item in items:
-        stepped = {position + 1 for position in positions if position < len(text) and item.fits(text[position])}
+        stepped = {position + 1 for position in positions if position < len(text) and item.matches(text[position])}
         reached = (stepped | positions) if item.maybe else stepped
         if item.many:
             for start in sorted(stepped):
                 position = start
-                while position < len(text) and item.fits(text[position]) and position + 1 not in reached:
+                while position < len(text) and item.matches(text[position]) and position + 1 not in reached:
                     position += 1
                     reached.add(position)
         positions = reached

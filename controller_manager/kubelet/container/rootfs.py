@@ -8,7 +8,7 @@ from controller_manager.kubelet.container.container import Container
 from controller_manager.kubelet.container.downward_api import PodEnvironment, field_value, resource_value
 from controller_manager.kubelet.container.environment import environment_of, hostname_of
 from controller_manager.kubelet.container.execution import PROGRAMS
-from controller_manager.kubelet.container.files import Directory, File, FileError, Files, Quota
+from controller_manager.kubelet.container.files import Directory, File, FileError, FileSystem, Quota
 
 DIRECTORIES = (
     "/bin",
@@ -25,10 +25,12 @@ DIRECTORIES = (
     "/var/log",
 )
 DEVICES = ("null", "zero", "stdin", "stdout", "stderr", "tty")
-RELEASE = 'NAME="mockube"\nID=mockube\nPRETTY_NAME="mockube simulated container"\nHOME_URL="https://kubernetes.io/"\n'
-USERS = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
-GROUPS = "root:x:0:\nnobody:x:65534:\n"
-HOSTS = """\
+OS_RELEASE = (
+    'NAME="mockube"\nID=mockube\nPRETTY_NAME="mockube simulated container"\nHOME_URL="https://kubernetes.io/"\n'
+)
+ETC_USERS = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
+ETC_GROUPS = "root:x:0:\nnobody:x:65534:\n"
+ETC_HOSTS = """\
 # Kubernetes-managed hosts file.
 127.0.0.1\tlocalhost
 ::1\tlocalhost ip6-localhost ip6-loopback
@@ -37,14 +39,16 @@ fe00::0\tip6-mcastprefix
 fe00::1\tip6-allnodes
 fe00::2\tip6-allrouters
 """
-RESOLVER = "search {0}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
+ETC_RESOLV_CONF = (
+    "search {0}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
+)
 
-Kept = Callable[[Obj], Directory]
+VolumeDirectory = Callable[[Obj], Directory]
 """Returns the directory of a volume whose files outlive a container."""
 
 
 def new_container(
-    pod: Obj, container: Obj, pod_environment: PodEnvironment, *, quota: Quota, kept: Kept, now: float
+    pod: Obj, container: Obj, pod_environment: PodEnvironment, *, quota: Quota, kept: VolumeDirectory, now: float
 ) -> Container:
     """Return a container as it is when it has just started.
 
@@ -56,7 +60,7 @@ def new_container(
         kept: returns the directories that outlive it.
         now: the modification time of its files.
     """
-    files = Files(quota)
+    files = FileSystem(quota)
     for path in DIRECTORIES:
         files.make_directory(path, now, parents=True)
     for name in PROGRAMS:
@@ -96,23 +100,23 @@ def _texts(pod: Obj) -> Mapping[str, str]:
     added = "".join(f"{alias['ip']}\t{chr(9).join(alias.get('hostnames') or ())}\n" for alias in aliases)
     return {
         "/etc/hostname": f"{host}\n",
-        "/etc/hosts": HOSTS
+        "/etc/hosts": ETC_HOSTS
         + (f"{address}\t{host}\n" if address else "")
         + (f"\n# Entries added by HostAliases.\n{added}" if added else ""),
-        "/etc/resolv.conf": RESOLVER.format(pod["metadata"].get("namespace", "default")),
-        "/etc/os-release": RELEASE,
-        "/etc/passwd": USERS,
-        "/etc/group": GROUPS,
+        "/etc/resolv.conf": ETC_RESOLV_CONF.format(pod["metadata"].get("namespace", "default")),
+        "/etc/os-release": OS_RELEASE,
+        "/etc/passwd": ETC_USERS,
+        "/etc/group": ETC_GROUPS,
     }
 
 
-def _mount(files: Files, mount: Obj, volume: Directory, now: float) -> None:
+def _mount(files: FileSystem, mount: Obj, volume: Directory, now: float) -> None:
     """Mount a volume, or a part of it; ignore a mount that is impossible."""
     path, part = mount["mountPath"], mount.get("subPath") or mount.get("subPathExpr") or ""
     node: Directory | File = volume
     try:
         if part:
-            inside = Files(Quota(1 << 40), volume)
+            inside = FileSystem(Quota(1 << 40), volume)
             if inside.find(part) is None:
                 inside.make_directory(part, now, parents=True)
             subpath_node = inside.get(part)
@@ -130,7 +134,9 @@ def _mount(files: Files, mount: Obj, volume: Directory, now: float) -> None:
         target.directory.entries[target.name] = node
 
 
-def _volume(pod: Obj, container: Obj, pod_environment: PodEnvironment, *, volume: Obj, kept: Kept) -> Directory:
+def _volume(
+    pod: Obj, container: Obj, pod_environment: PodEnvironment, *, volume: Obj, kept: VolumeDirectory
+) -> Directory:
     """Return the files of a volume; those of ConfigMaps and the downward API do not change later."""
     if "configMap" in volume:
         return _fixed(_config_map(volume["configMap"], pod_environment))
@@ -173,7 +179,7 @@ def _downward(source: Obj, pod: Obj, container: Obj, *, pod_environment: PodEnvi
 
 def _fixed(texts: Mapping[str, str]) -> Directory:
     """Return a read-only directory with some text files."""
-    tree = Files(Quota(1 << 40))
+    tree = FileSystem(Quota(1 << 40))
     for path, text in texts.items():
         tree.make_directory(posixpath.dirname(f"/{path}"), 0.0, parents=True)
         tree.write(f"/{path}", text.encode(), 0.0)

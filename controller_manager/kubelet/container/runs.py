@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj
 from controller_manager.reconcile.times import seconds
 
-FIELDS = (
+CONTAINER_FIELDS = (
     ("containers", "containerStatuses"),
     ("initContainers", "initContainerStatuses"),
     ("ephemeralContainers", "ephemeralContainerStatuses"),
@@ -19,7 +19,7 @@ class NoLogError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ContainerRun:
     """One run of a container.
 
     Attributes:
@@ -36,7 +36,7 @@ class Run:
 
 def container_of(pod: Obj, name: str) -> Obj | None:
     """Return a container of any kind from a pod's spec; None if there is none with that name."""
-    for field, _ in FIELDS:
+    for field, _ in CONTAINER_FIELDS:
         for container in pod["spec"].get(field) or ():
             if container["name"] == name:
                 match: Obj = container
@@ -44,24 +44,26 @@ def container_of(pod: Obj, name: str) -> Obj | None:
     return None
 
 
-def running(pod: Obj, name: str) -> Run | None:
+def current_run(pod: Obj, name: str) -> ContainerRun | None:
     """Return the current run of a container, None if it is not running."""
     status = _status(pod, name)
     state = ((status or {}).get("state") or {}).get("running")
     if status is None or state is None:
         return None
-    return Run(status.get("containerID") or "", _time(state.get("startedAt")), restarts=status.get("restartCount") or 0)
+    return ContainerRun(
+        status.get("containerID") or "", _time(state.get("startedAt")), restarts=status.get("restartCount") or 0
+    )
 
 
 def running_containers(pod: Obj) -> Iterator[Obj]:
     """Return the running containers of a pod."""
-    for field, _ in FIELDS:
+    for field, _ in CONTAINER_FIELDS:
         for container in pod["spec"].get(field) or ():
-            if running(pod, container["name"]):
+            if current_run(pod, container["name"]):
                 yield container
 
 
-def logged(pod: Obj, name: str, *, previous: bool) -> Run:
+def run_to_log(pod: Obj, name: str, *, previous: bool) -> ContainerRun:
     """Return the run whose log is requested (kubelet_pods.go's validateContainerLogStatus).
 
     Raises:
@@ -76,18 +78,18 @@ def logged(pod: Obj, name: str, *, previous: bool) -> Run:
     if previous:
         if not last.get("containerID"):
             raise NoLogError(f"previous terminated {what} not found")
-        return _ended(last)
-    if (current := running(pod, name)) is not None:
+        return _run_of_ended(last)
+    if (current := current_run(pod, name)) is not None:
         return current
     for ended in (state.get("terminated") or {}, last):
         if ended.get("containerID"):
-            return _ended(ended)
+            return _run_of_ended(ended)
     if state.get("terminated") is not None or last:
         raise NoLogError(f"{what} is terminated")
-    raise NoLogError(f"{what} is waiting to start{_why(state)}")
+    raise NoLogError(f"{what} is waiting to start{_reason(state)}")
 
 
-def _why(state: Obj) -> str:
+def _reason(state: Obj) -> str:
     if state.get("waiting") is None:
         return " - no logs yet"
     reason = state["waiting"].get("reason") or ""
@@ -95,13 +97,13 @@ def _why(state: Obj) -> str:
     return f": {known.get(reason, reason)}"
 
 
-def _ended(state: Obj) -> Run:
+def _run_of_ended(state: Obj) -> ContainerRun:
     finished = _time(state.get("finishedAt"))
-    return Run(state["containerID"], _time(state.get("startedAt")) or finished, finished)
+    return ContainerRun(state["containerID"], _time(state.get("startedAt")) or finished, finished)
 
 
 def _status(pod: Obj, name: str) -> Obj | None:
-    for _, field in FIELDS:
+    for _, field in CONTAINER_FIELDS:
         for status in (pod.get("status") or {}).get(field) or ():
             if status["name"] == name:
                 match: Obj = status

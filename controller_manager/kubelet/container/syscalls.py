@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 OUT, ERR = 1, 2
 """The file descriptors that processes write to."""
-FAILED, MISUSED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 1, 2, 126, 127, 130
+FAILED, MISUSE, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 1, 2, 126, 127, 130
 """Exit codes as shells use them."""
 
 
@@ -36,12 +36,12 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Yield:
     """Let others run (sched_yield); yielded wherever a process could otherwise run without end."""
 
 
-Effect: TypeAlias = Read | Write | Sleep | Now | Turn
-Process: TypeAlias = Generator[Effect, Any, int]
+SystemCall: TypeAlias = Read | Write | Sleep | Now | Yield
+Process: TypeAlias = Generator[SystemCall, Any, int]
 
 
 class InterruptedByUser(Exception):  # noqa: N818 - not an error, but Ctrl-C
@@ -58,11 +58,11 @@ def bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def say(text: str, fd: int = OUT) -> Write:
+def write_line(text: str, fd: int = OUT) -> Write:
     """Write a line."""
     return Write(fd, bytes_of(text) + b"\n")
 
 
-def complain(text: str) -> Write:
+def write_error(text: str) -> Write:
     """Write a line to standard error."""
-    return say(text, ERR)
+    return write_line(text, ERR)

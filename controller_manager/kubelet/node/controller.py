@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of
 from apiserver.api.nodes import KUBELET_ENDPOINT
-from controller_manager.kubelet.addresses import Blocks, host_address, prefix_for
+from controller_manager.kubelet.addresses import NodeBlocks, host_address, prefix_for
 from controller_manager.reconcile.conditions import TRUE
 from controller_manager.reconcile.contract import (
     Action,
@@ -47,16 +47,16 @@ from controller_manager.reconcile.nodes import (
 )
 from controller_manager.reconcile.times import micro_stamp, time_left
 
-START = ""
+START_KEY = ""
 """The key that creates nodes."""
-BLOCKS = "pod-blocks"
+NODE_BLOCKS = "pod-blocks"
 """The view that allocates the nodes' pod CIDRs."""
 Steps: TypeAlias = Generator[Action, Any, float]
 """Actions of a plan that return the seconds until they are due again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingNode:
     """A node that is to be created."""
 
     number: int
@@ -65,10 +65,10 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Starting:
+class NodesToCreate:
     """The nodes that are to be created, and their size."""
 
-    missing: Sequence[Missing]
+    missing: Sequence[MissingNode]
     size: Size
 
 
@@ -93,48 +93,48 @@ class Observed:
     period: float
 
 
-def _of_node(_: Listers, change: Change) -> Iterable[Key]:
+def _node_changed(_: Listers, change: Change) -> Iterable[Key]:
     node = change.new
     return (name_of(node),) if node is not None and is_simulated(node) else ()
 
 
-def observe(listers: Listers, key: Key) -> Starting | Observed | None:
+def observe(listers: Listers, key: Key) -> NodesToCreate | Observed | None:
     """Return a node with its lease, or at the start the missing nodes; None if the node is not simulated, or gone."""
     settings = listers.settings
     size = Size(settings.node_cpu, settings.node_memory, settings.node_pods, settings.node_version)
-    blocks: Blocks = listers.view(BLOCKS)
-    if key == START:
+    blocks: NodeBlocks = listers.view(NODE_BLOCKS)
+    if key == START_KEY:
         numbers = [i for i in range(1, settings.nodes + 1) if listers[NODE].get(name_of_node(i)) is None]
-        return Starting([_missing(number, blocks, settings) for number in numbers], size)
+        return NodesToCreate([_missing_node(number, blocks, settings) for number in numbers], size)
     node = listers[NODE].get(key)
     if node is None or not is_simulated(node) or is_lost(node):
         return None
-    block = node["spec"].get("podCIDR") or _block(key, blocks, settings)
+    block = node["spec"].get("podCIDR") or _block_of(key, blocks, settings)
     address = host_address(block, settings.cluster_cidr)
     lease = listers[LEASE].get(f"{LEASES}/{key}")
     period = renewal_period(key, len(listers[NODE]), grace=settings.node_monitor_grace)
     return Observed(node, lease, size, block, address, settings.kubelet_endpoint, period)
 
 
-def _block(name: str, blocks: Blocks, settings: Settings) -> str:
+def _block_of(name: str, blocks: NodeBlocks, settings: Settings) -> str:
     return blocks.allocate(name, settings.cluster_cidr, prefix_for(settings.node_pods))
 
 
-def _missing(number: int, blocks: Blocks, settings: Settings) -> Missing:
-    block = _block(name_of_node(number), blocks, settings)
-    return Missing(number, block, host_address(block, settings.cluster_cidr))
+def _missing_node(number: int, blocks: NodeBlocks, settings: Settings) -> MissingNode:
+    block = _block_of(name_of_node(number), blocks, settings)
+    return MissingNode(number, block, host_address(block, settings.cluster_cidr))
 
 
-def reconcile(observed: Starting | Observed, now: float) -> Plan:
+def reconcile(observed: NodesToCreate | Observed, now: float) -> Plan:
     """Create missing nodes; for an existing node, report its status and renew its lease if that is due."""
-    if isinstance(observed, Starting):
-        yield from _make(observed, now)
+    if isinstance(observed, NodesToCreate):
+        yield from _create_nodes(observed, now)
         return
     if lacking := _missing_fields(observed):
         yield Patch(NODE, name_of(observed.node), lacking)
         return  # the change runs this again
-    report = yield from _report(observed, now)
-    renewal = yield from _renew(observed, now)
+    report = yield from _report_status(observed, now)
+    renewal = yield from _renew_lease(observed, now)
     yield RequeueAfter(min(report, renewal))
 
 
@@ -149,7 +149,7 @@ def _missing_fields(observed: Observed) -> Obj:
     return patch
 
 
-def _make(observed: Starting, now: float) -> Plan:
+def _create_nodes(observed: NodesToCreate, now: float) -> Plan:
     nodes = [
         new_node(missing.number, observed.size, block=missing.block, now=now, address=missing.address)
         for missing in observed.missing
@@ -168,7 +168,7 @@ def _event(node: Obj, reason: str, message: str) -> RecordEvent:
     return RecordEvent(node, reason=reason, message=message, component="kubelet", host=name_of(node))
 
 
-def _report(observed: Observed, now: float) -> Steps:
+def _report_status(observed: Observed, now: float) -> Steps:
     """Report the status if that is due; return the seconds until it is due again."""
     node = observed.node
     status = kubelet_status(node, observed.size, now, address=observed.address)
@@ -182,7 +182,7 @@ def _report(observed: Observed, now: float) -> Steps:
     return report_due_in(reported, now)
 
 
-def _renew(observed: Observed, now: float) -> Steps:
+def _renew_lease(observed: Observed, now: float) -> Steps:
     """Renew the lease if that is due; return the seconds until it is due again.
 
     (component-helpers' lease controller)
@@ -205,12 +205,12 @@ def _renew(observed: Observed, now: float) -> Steps:
 
 SPEC = Spec(
     name="node",
-    watches=(Watch(NODE, _of_node), Watch(LEASE)),
+    watches=(Watch(NODE, _node_changed), Watch(LEASE)),
     observe=observe,
     reconcile=reconcile,
     source="kubelet",
     workers=8,
-    periodic=(START,),
-    views={BLOCKS: Blocks},
-    feeds={BLOCKS: (NODE,)},
+    periodic=(START_KEY,),
+    views={NODE_BLOCKS: NodeBlocks},
+    feeds={NODE_BLOCKS: (NODE,)},
 )

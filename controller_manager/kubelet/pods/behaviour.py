@@ -9,12 +9,14 @@ from math import inf
 from typing import Any
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.pods.commands import RUNS_ON, Ending, ending_of
+from controller_manager.kubelet.pods.commands import NEVER_ENDING, CommandEnding, ending_of
 from controller_manager.kubelet.pods.durations import duration
 from controller_manager.reconcile.images import Image, image_of
 
-DOMAIN = "mockube.io"
-"""Annotations DOMAIN/NAME are for all containers of a pod but its init containers, CONTAINER.DOMAIN/NAME for one."""
+ANNOTATION_DOMAIN = "mockube.io"
+"""The suffix of annotations for the kubelet: mockube.io/NAME is for all containers of a pod but its init containers,
+CONTAINER.mockube.io/NAME for one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Behaviour:
         exit_code: its exit code then.
         exit_reason: the reason in its status, if the code does not imply it: "OOMKilled".
         exit_times: how many of its runs end like that.
-        later: how the other runs end.
+        overrides_by_restart: how the other runs end.
         unhealthy_after: seconds from its start until its liveness probe begins to fail.
         stop_after: seconds for which it goes on after it was asked to stop.
     """
@@ -43,19 +45,19 @@ class Behaviour:
     exit_code: int = 0
     exit_reason: str = ""
     exit_times: float = inf
-    later: Ending = RUNS_ON
+    overrides_by_restart: CommandEnding = NEVER_ENDING
     unhealthy_after: float = inf
     stop_after: float = 0.0
 
-    def ending(self, restarts: int) -> Ending:
+    def ending(self, restarts: int) -> CommandEnding:
         """Return how a run ends by itself, given the number of restarts before it."""
         if restarts < self.exit_times:
-            return Ending(self.exit_after, self.exit_code, self.exit_reason)
-        return self.later
+            return CommandEnding(self.exit_after, self.exit_code, self.exit_reason)
+        return self.overrides_by_restart
 
 
-PLAIN = Behaviour()
-IMAGES: Mapping[str, Behaviour] = {
+DEFAULT_BEHAVIOUR = Behaviour()
+IMAGE_BEHAVIOURS: Mapping[str, Behaviour] = {
     "complete": Behaviour(exit_after=0.0),
     "crash": Behaviour(exit_after=0.0, exit_code=1),
     "oom": Behaviour(exit_after=0.0, exit_code=137, exit_reason="OOMKilled"),
@@ -123,13 +125,13 @@ def overrides_of(pod: Obj) -> list[AnnotationOverride]:
 
 def _override(key: str, value: str) -> AnnotationOverride | None:
     prefix, slash, name = key.partition("/")
-    if not slash or not prefix.endswith(DOMAIN) or (name not in ANNOTATIONS and name != EVICT_AFTER):
+    if not slash or not prefix.endswith(ANNOTATION_DOMAIN) or (name not in ANNOTATIONS and name != EVICT_AFTER):
         return None
-    container = prefix[: -len(DOMAIN)]
+    container = prefix[: -len(ANNOTATION_DOMAIN)]
     return AnnotationOverride(key, container[:-1], name, value) if container == "" or container.endswith(".") else None
 
 
-def problems(overrides: list[AnnotationOverride]) -> Iterator[str]:
+def invalid_override_messages(overrides: list[AnnotationOverride]) -> Iterator[str]:
     """Yield a message for each invalid annotation, which is ignored."""
     for override in overrides:
         try:
@@ -161,7 +163,7 @@ def behaviour_of(container: Obj, *, pod: Obj, overrides: list[AnnotationOverride
     image = image_of(container["image"])
     natural = ending_of(container, image)
     if natural is None:  # not understood: only init containers and Jobs end
-        natural = Ending() if is_init or _is_of_job(pod) else RUNS_ON
+        natural = CommandEnding() if is_init or _is_of_job(pod) else NEVER_ENDING
     behaviour = _by_image(image)
     if behaviour.exit_after == inf > natural.after:
         behaviour = replace(behaviour, exit_after=natural.after, exit_code=natural.code)
@@ -174,7 +176,7 @@ def behaviour_of(container: Obj, *, pod: Obj, overrides: list[AnnotationOverride
 def _by_image(image: Image) -> Behaviour:
     if image.missing or image.kind == "fail":
         return Behaviour(pull_error=image.pull_error)
-    return IMAGES.get(image.kind, PLAIN)
+    return IMAGE_BEHAVIOURS.get(image.kind, DEFAULT_BEHAVIOUR)
 
 
 def _is_of_job(pod: Obj) -> bool:
@@ -190,16 +192,16 @@ def _override_fields(overrides: list[AnnotationOverride], names: tuple[str, ...]
             try:
                 fields.update(ANNOTATIONS[override.name](override.value))
             except ValueError:
-                continue  # `problems` reports it
+                continue  # `invalid_override_messages` reports it
     return fields
 
 
-def _with(behaviour: Behaviour, fields: dict[str, Any], image: Image, natural: Ending) -> Behaviour:
+def _with(behaviour: Behaviour, fields: dict[str, Any], image: Image, natural: CommandEnding) -> Behaviour:
     """Return the behaviour with the fields from annotations, and with what follows from them."""
     if "exit_code" in fields and "exit_after" not in fields and behaviour.exit_after == inf:
         fields["exit_after"] = 0.0
     if "exit_times" in fields:
-        fields["later"] = natural
+        fields["overrides_by_restart"] = natural
     if "pull_failures" in fields:
         fields.setdefault("pull_error", behaviour.pull_error or "true")
     if fields.get("pull_error") in ("true", "false"):

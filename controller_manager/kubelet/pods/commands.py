@@ -13,18 +13,18 @@ from controller_manager.reconcile.images import SHELLS, Image
 
 INTERPRETERS = frozenset(("sh", "bash", "ash", "dash"))
 """Shells."""
-QUICK = frozenset(
+QUICK_PROGRAMS = frozenset(
     (":", "[", "cat", "chmod", "chown", "cp", "date", "echo", "env", "export", "hostname", "id", "ln", "ls", "mkdir")
 ) | frozenset(("mv", "printenv", "printf", "pwd", "rm", "set", "test", "touch", "trap", "true", "uname", "whoami"))
 """Programs that succeed at once."""
 
-_JOINT = re.compile(r"\s*(&&|\|\||;|\n)\s*")
+_SEPARATOR = re.compile(r"\s*(&&|\|\||;|\n)\s*")
 _LOOP = re.compile(r"(while|until)\b.*")
 _BACKGROUND = re.compile(r"(?<![&>])&(?![&>])")
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class CommandEnding:
     """The end of a run: after how many seconds, infinity if it never ends, its exit code, and perhaps a reason."""
 
     after: float = 0.0
@@ -32,25 +32,25 @@ class Ending:
     reason: str = ""
 
 
-RUNS_ON = Ending(inf)
+NEVER_ENDING = CommandEnding(inf)
 
 
-def ending_of(container: Obj, image: Image) -> Ending | None:
+def ending_of(container: Obj, image: Image) -> CommandEnding | None:
     """Return how a container's command ends, None if it is not understood."""
     command, args = container.get("command"), container.get("args")
     if command:
         return _command_ending((*command, *(args or ())))
     if image.name == "hello-world":
-        return Ending()
+        return CommandEnding()
     if image.name not in SHELLS:
         return None
     if args:
         return _command_ending(tuple(args))
-    return RUNS_ON if container.get("stdin") else Ending()
+    return NEVER_ENDING if container.get("stdin") else CommandEnding()
 
 
 @lru_cache(maxsize=1024)
-def _command_ending(words: tuple[str, ...]) -> Ending | None:
+def _command_ending(words: tuple[str, ...]) -> CommandEnding | None:
     program, arguments = words[0].rpartition("/")[2], words[1:]
     if program in INTERPRETERS:
         return _interpreter_ending(arguments)
@@ -60,20 +60,20 @@ def _command_ending(words: tuple[str, ...]) -> Ending | None:
         case "sleep", [_, *_]:
             return _sleep_ending(arguments)
         case "false", _:
-            return Ending(code=1)
+            return CommandEnding(code=1)
         case "tail", _ if any(word in ("-f", "-F", "--follow") for word in arguments):
-            return RUNS_ON
-    return Ending() if program in QUICK else None
+            return NEVER_ENDING
+    return CommandEnding() if program in QUICK_PROGRAMS else None
 
 
-def _sleep_ending(times: Sequence[str]) -> Ending | None:
+def _sleep_ending(times: Sequence[str]) -> CommandEnding | None:
     try:
-        return Ending(sum(duration(text) for text in times))
+        return CommandEnding(sum(duration(text) for text in times))
     except ValueError:
         return None
 
 
-def _interpreter_ending(arguments: Sequence[str]) -> Ending | None:
+def _interpreter_ending(arguments: Sequence[str]) -> CommandEnding | None:
     """Return how "sh -c SCRIPT" ends; a shell alone reads from its standard input."""
     for index, word in enumerate(arguments):
         if not word.startswith("-"):
@@ -81,15 +81,15 @@ def _interpreter_ending(arguments: Sequence[str]) -> Ending | None:
         if not word.startswith("--") and word.endswith("c"):
             rest = arguments[index + 1 :]
             return _script_ending(rest[0], strict="e" in word) if rest else None
-    return RUNS_ON
+    return NEVER_ENDING
 
 
-def _script_ending(script: str, *, strict: bool) -> Ending | None:
+def _script_ending(script: str, *, strict: bool) -> CommandEnding | None:
     """Return how a sequence of simple commands ends; None if a command that runs is not understood."""
     if _BACKGROUND.search(script):
         return None
     after, code, joint = 0.0, 0, ";"
-    words = _JOINT.split(script.strip())
+    words = _SEPARATOR.split(script.strip())
     for text, following in zip(words[::2], [*words[1::2], ";"], strict=True):
         skipped = (joint == "&&" and code) or (joint == "||" and not code)
         joint = following
@@ -105,22 +105,22 @@ def _script_ending(script: str, *, strict: bool) -> Ending | None:
         after, code = after + ended.after, ended.code
         if after == inf or (strict and code and joint != "||"):
             break
-    return Ending(after, code)
+    return CommandEnding(after, code)
 
 
-def _exit_ending(text: str, after: float, code: int) -> Ending | None:
+def _exit_ending(text: str, after: float, code: int) -> CommandEnding | None:
     arguments = text.split()[1:]
     if arguments and not arguments[0].isdecimal():
         return None
-    return Ending(after, int(arguments[0]) % 256 if arguments else code)
+    return CommandEnding(after, int(arguments[0]) % 256 if arguments else code)
 
 
-def _simple_ending(text: str) -> Ending | None:
+def _simple_ending(text: str) -> CommandEnding | None:
     if loop := _LOOP.fullmatch(text):
         condition = text.removeprefix(loop[1]).strip()
-        return RUNS_ON if condition.partition(" ")[0] in ("true", ":", "sleep", "false", "[") else None
+        return NEVER_ENDING if condition.partition(" ")[0] in ("true", ":", "sleep", "false", "[") else None
     try:
         words = shlex.split(text)
     except ValueError:
         return None
-    return _command_ending(tuple(words)) if words else Ending()
+    return _command_ending(tuple(words)) if words else CommandEnding()

@@ -7,13 +7,13 @@ from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.phases import FAILED, SUCCEEDED, Statuses
 from controller_manager.kubelet.pods.pod_sync import INIT, MAIN, SIDECAR, Container
 
-OWN = frozenset(("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"))
+KUBELET_CONDITIONS = frozenset(("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"))
 """The conditions that the kubelet keeps; all others are left as they are."""
 _TERMINAL = {SUCCEEDED: "PodCompleted", FAILED: "PodFailed"}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConditionState:
     """The status, reason and message of a condition."""
 
     holds: bool
@@ -21,11 +21,11 @@ class Verdict:
     message: str = ""
 
 
-HOLDS = Verdict(holds=True)
+TRUE_STATE = ConditionState(holds=True)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PodState:
     """The inputs of the conditions."""
 
     pod: Obj
@@ -34,7 +34,7 @@ class State:
     phase: str
 
 
-def conditions_of(state: State, time: str) -> list[Obj]:
+def conditions_of(state: PodState, time: str) -> list[Obj]:
     """Return all conditions of a pod: those of others first, then the kubelet's own in upstream's order.
 
     Args:
@@ -43,14 +43,14 @@ def conditions_of(state: State, time: str) -> list[Obj]:
     """
     before = (state.pod.get("status") or {}).get("conditions") or ()
     kept = {condition["type"]: condition for condition in before}
-    foreign = [condition for condition in before if condition["type"] not in OWN]
+    foreign = [condition for condition in before if condition["type"] not in KUBELET_CONDITIONS]
     containers_ready = _containers_ready(state)
     verdicts = {
-        "PodReadyToStartContainers": Verdict(state.phase not in _TERMINAL),
+        "PodReadyToStartContainers": ConditionState(state.phase not in _TERMINAL),
         "Initialized": _initialized(state),
         "Ready": _ready(state, containers_ready, kept),
         "ContainersReady": containers_ready,
-        "PodScheduled": HOLDS,
+        "PodScheduled": TRUE_STATE,
     }
     generation = state.pod["metadata"].get("generation")
     return foreign + [
@@ -59,7 +59,7 @@ def conditions_of(state: State, time: str) -> list[Obj]:
     ]
 
 
-def _condition(type_: str, verdict: Verdict, old: Obj | None, *, time: str, generation: int | None) -> Obj:
+def _condition(type_: str, verdict: ConditionState, old: Obj | None, *, time: str, generation: int | None) -> Obj:
     status = "True" if verdict.holds else "False"
     since = old.get("lastTransitionTime") if old is not None and old["status"] == status else None
     condition = {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": since or time}
@@ -72,31 +72,33 @@ def _condition(type_: str, verdict: Verdict, old: Obj | None, *, time: str, gene
     return condition
 
 
-def _listed(words: str, names: list[str]) -> str:
+def _with_names(words: str, names: list[str]) -> str:
     return f"containers with {words}: [{' '.join(names)}]"
 
 
-def _containers_ready(state: State) -> Verdict:
+def _containers_ready(state: PodState) -> ConditionState:
     if state.phase in _TERMINAL:
-        return Verdict(False, _TERMINAL[state.phase])
+        return ConditionState(False, _TERMINAL[state.phase])
     unready = [
         container.name
         for container in state.containers
         if container.role in (SIDECAR, MAIN) and not state.statuses[container.name]["ready"]
     ]
-    return Verdict(False, "ContainersNotReady", _listed("unready status", unready)) if unready else HOLDS
+    return (
+        ConditionState(False, "ContainersNotReady", _with_names("unready status", unready)) if unready else TRUE_STATE
+    )
 
 
-def _ready(state: State, containers_ready: Verdict, conditions: dict[str, Obj]) -> Verdict:
+def _ready(state: PodState, containers_ready: ConditionState, conditions: dict[str, Obj]) -> ConditionState:
     """Return the pod's readiness: that of its containers, and of its readiness gates."""
     gates = state.pod["spec"].get("readinessGates")
     if not gates or not containers_ready.holds:
         return containers_ready
-    closed = [reason for gate in gates if (reason := _closed(gate["conditionType"], conditions))]
-    return Verdict(False, "ReadinessGatesNotReady", ", ".join(closed)) if closed else HOLDS
+    closed = [reason for gate in gates if (reason := _closed_gate_message(gate["conditionType"], conditions))]
+    return ConditionState(False, "ReadinessGatesNotReady", ", ".join(closed)) if closed else TRUE_STATE
 
 
-def _closed(gate: str, conditions: dict[str, Obj]) -> str:
+def _closed_gate_message(gate: str, conditions: dict[str, Obj]) -> str:
     """Return why a readiness gate is closed, "" if it is open."""
     condition = conditions.get(gate)
     if condition is None:
@@ -106,13 +108,13 @@ def _closed(gate: str, conditions: dict[str, Obj]) -> str:
     return f'the status of pod readiness gate "{gate}" is not "True", but {condition["status"]}'
 
 
-def _initialized(state: State) -> Verdict:
+def _initialized(state: PodState) -> ConditionState:
     if state.phase == SUCCEEDED:
-        return Verdict(True, "PodCompleted")
+        return ConditionState(True, "PodCompleted")
     waiting = [container.name for container in state.containers if not _is_initialized(container, state.statuses)]
     if not waiting or any(_has_run(container, state.statuses) for container in state.containers):
-        return HOLDS
-    return Verdict(False, "ContainersNotInitialized", _listed("incomplete status", waiting))
+        return TRUE_STATE
+    return ConditionState(False, "ContainersNotInitialized", _with_names("incomplete status", waiting))
 
 
 def _is_initialized(container: Container, statuses: Statuses) -> bool:

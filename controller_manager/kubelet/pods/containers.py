@@ -14,36 +14,36 @@ from controller_manager.kubelet.pods.restarts import RELIST_PERIOD, restart_dela
 from controller_manager.kubelet.pods.starting import (
     CREATING,
     INITIALIZING,
-    after_failure,
-    before_pull,
-    create,
-    name_invalid,
-    waits,
+    back_off_pull,
+    keep_invalid_name,
+    pull_again,
+    pull_and_start,
+    with_waiting,
 )
 from controller_manager.reconcile.times import seconds, stamp
 
-STOPPED, KILLED = 143, 137
+SIGTERM_CODE, SIGKILL_CODE = 143, 137
 """Exit codes after SIGTERM and SIGKILL."""
 
 Stage = Callable[[PodSync, Container, Obj, float], Obj]
 """(pod_sync, container, its status, when its turn came) → its next status."""
 
 
-def live(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+def next_status(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """Return the status of a container whose turn has come, after everything that is due.
 
     Args:
         pod_sync: the sync of its pod.
         container: the container.
-        status: its status, or what `waiting` returns.
+        status: its status, or what `waiting_status` returns.
         turn: when the container's turn came.
     """
     while True:
         since = max(turn, _changed_at(pod_sync, container, status))
-        next_status = STAGES.get(state_of(status), create)(pod_sync, container, status, since)
-        if next_status is status:
+        changed = STAGES.get(state_of(status), pull_and_start)(pod_sync, container, status, since)
+        if changed is status:
             return status
-        status = next_status
+        status = changed
 
 
 def is_changed(container: Container, status: Obj) -> bool:
@@ -67,7 +67,7 @@ def state_of(status: Obj) -> str:
     return (state.get("waiting") or {}).get("reason") or ""
 
 
-def terminated(pod_sync: PodSync, status: Obj, code: int, *, at: float = inf, reason: str = "") -> Obj:
+def terminated_status(pod_sync: PodSync, status: Obj, code: int, *, at: float = inf, reason: str = "") -> Obj:
     """Return the status of a running container that has ended, at a time that has come or now."""
     started = status["state"]["running"]["startedAt"]
     ended = {
@@ -80,29 +80,31 @@ def terminated(pod_sync: PodSync, status: Obj, code: int, *, at: float = inf, re
     return status | {"state": {"terminated": ended}, "ready": False, "started": False}
 
 
-def _run(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+def _run_container(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     del turn
     if is_changed(container, status):
         pod_sync.record(
-            events.killed(container.name, "definition changed", container.where, init=container.role == SIDECAR)
+            events.killed(container.name, "definition changed", container.field_path, init=container.role == SIDECAR)
         )
-        ended = terminated(pod_sync, status, STOPPED)
+        ended = terminated_status(pod_sync, status, SIGTERM_CODE)
         return ended | {"state": {"waiting": {"reason": CREATING}}, "lastState": ended["state"]}
     since = pod_sync.since(status["state"]["running"]["startedAt"])
     ending = container.behaviour.ending(status["restartCount"])
     if pod_sync.is_due(since + ending.after):
-        return terminated(pod_sync, status, ending.code, at=since + ending.after, reason=ending.reason)
+        return terminated_status(pod_sync, status, ending.code, at=since + ending.after, reason=ending.reason)
     if (failing := probes.unhealthy_at(container, since)) < inf and pod_sync.is_due(failing):
         why = probes.failure(container.spec["livenessProbe"], pod_sync.node_context.pod_ip)
         pod_sync.record(
-            events.unhealthy("Liveness", why, container.where),
-            events.killed(container.name, "failed liveness probe", container.where, init=container.role == SIDECAR),
+            events.unhealthy("Liveness", why, container.field_path),
+            events.killed(
+                container.name, "failed liveness probe", container.field_path, init=container.role == SIDECAR
+            ),
         )
-        return terminated(pod_sync, status, KILLED, at=failing)
-    return _ready(pod_sync, container, status, since)
+        return terminated_status(pod_sync, status, SIGKILL_CODE, at=failing)
+    return _update_readiness(pod_sync, container, status, since)
 
 
-def _ready(pod_sync: PodSync, container: Container, status: Obj, since: float) -> Obj:
+def _update_readiness(pod_sync: PodSync, container: Container, status: Obj, since: float) -> Obj:
     """Return the status with started and ready set according to the probes."""
     if container.role in (INIT, DEBUG):
         started, ready = container.role == INIT, False
@@ -110,44 +112,44 @@ def _ready(pod_sync: PodSync, container: Container, status: Obj, since: float) -
         started = pod_sync.is_due(probes.started_at(container, since))
         ready = started and pod_sync.is_due(probes.ready_at(container, since))
         if started and not ready and not status["started"] and container.behaviour.ready_after is not None:
-            _complain(pod_sync, container)
+            _report_unhealthy(pod_sync, container)
     if status["started"] is started and status["ready"] is ready:
         return status
     return status | {"started": started, "ready": ready}
 
 
-def _complain(pod_sync: PodSync, container: Container) -> None:
+def _report_unhealthy(pod_sync: PodSync, container: Container) -> None:
     probe = container.spec.get("readinessProbe")
     if probe:
         pod_sync.record(
-            events.unhealthy("Readiness", probes.failure(probe, pod_sync.node_context.pod_ip), container.where)
+            events.unhealthy("Readiness", probes.failure(probe, pod_sync.node_context.pod_ip), container.field_path)
         )
 
 
-def _end(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+def _end_container(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """Restart a container that has ended, or let it wait in CrashLoopBackOff."""
     if not is_to_restart(container, status):
         return status
     if is_changed(container, status):
-        return create(pod_sync, container, status, turn)
+        return pull_and_start(pod_sync, container, status, turn)
     ended = status["state"]["terminated"]
     finished, delay = pod_sync.since(ended["finishedAt"]), _delay(status, ended)
     if not pod_sync.is_due(finished + RELIST_PERIOD):
         return status
     if pod_sync.now >= finished + delay:
-        return create(pod_sync, container, status, turn)
-    pod_sync.record(events.backing_off(container.name, pod_sync.name(), container.where))
+        return pull_and_start(pod_sync, container, status, turn)
+    pod_sync.record(events.backing_off(container.name, pod_sync.name(), container.field_path))
     why = f"back-off {duration_text(delay)} restarting failed container={container.name} pod={pod_sync.name()}"
-    return waits(status, "CrashLoopBackOff", why)
+    return with_waiting(status, "CrashLoopBackOff", why)
 
 
 def _back_off(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """Restart a container in CrashLoopBackOff if its time has come."""
     ended = (status.get("lastState") or {}).get("terminated")
     if ended is None or is_changed(container, status):  # a changed container has no back-off (getStableKey)
-        return create(pod_sync, container, status, turn)
+        return pull_and_start(pod_sync, container, status, turn)
     due = seconds(ended["finishedAt"]) + _delay(status, ended)
-    return create(pod_sync, container, status, turn) if pod_sync.is_due(due) else status
+    return pull_and_start(pod_sync, container, status, turn) if pod_sync.is_due(due) else status
 
 
 def _delay(status: Obj, ended: Obj) -> int:
@@ -171,13 +173,13 @@ def is_done(container: Container, status: Obj) -> bool:
 
 
 STAGES: Mapping[str, Stage] = {
-    CREATING: create,
-    INITIALIZING: create,
-    "ErrImagePull": after_failure,
-    "ImagePullBackOff": before_pull,
-    "InvalidImageName": name_invalid,
-    "running": _run,
-    "terminated": _end,
+    CREATING: pull_and_start,
+    INITIALIZING: pull_and_start,
+    "ErrImagePull": back_off_pull,
+    "ImagePullBackOff": pull_again,
+    "InvalidImageName": keep_invalid_name,
+    "running": _run_container,
+    "terminated": _end_container,
     "CrashLoopBackOff": _back_off,
 }
 """The state of a container → the stage that follows."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.addresses import PodAddresses
-from controller_manager.kubelet.pods.lifecycle import advance
+from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.contract import (
@@ -35,15 +35,15 @@ from controller_manager.reconcile.node_metrics import RUNNING
 from controller_manager.reconcile.nodes import address_of, is_alive
 from controller_manager.reconcile.pods import is_ready, is_terminal
 
-ADDRESSES = "pod-addresses"
+POD_ADDRESSES = "pod-addresses"
 """The view that allocates the pods' addresses."""
 
-LINGER = 0.3
+MIN_TERMINATION_SECONDS = 0.3
 """The seconds for which a terminating pod can at least be seen. `kubectl delete` checks whether a pod still exists
 before it watches for its end; it waits forever if another pod takes the name in between, as a StatefulSet's pods do.
 """
 
-GATE_WAIT = 1.0
+GATE_WAIT_SECONDS = 1.0
 """The seconds after which a pod starts if nobody has opened its gate for in-place updates; until then its set is
 expected to open it, and a status report would only come in between.
 """
@@ -57,7 +57,7 @@ class Observed:
     node_context: NodeContext
 
 
-def _of_pod(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
+def _pod_changed(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
     """Return the key of a pod that came or changed if its kubelet may have something to do."""
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
@@ -69,8 +69,8 @@ def _of_pod(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
         return ()
     key = key_of(pod)
     if _begins_to_go(change):
-        return (Delayed(key, LINGER),)
-    return (Delayed(key, GATE_WAIT) if _waits_for_its_set(pod) else key,)
+        return (Delayed(key, MIN_TERMINATION_SECONDS),)
+    return (Delayed(key, GATE_WAIT_SECONDS) if _waits_for_its_set(pod) else key,)
 
 
 def _waits_for_its_set(pod: Obj) -> bool:
@@ -110,7 +110,7 @@ def _are_gates_open(pod: Obj) -> bool:
     return all((condition_of(pod, gate["conditionType"]) or {}).get("status") == "True" for gate in gates)
 
 
-def _of_node(listers: Listers, change: Change) -> Iterable[Key]:
+def _node_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the keys of all pods of a node that came, or came back."""
     new, old = change.new, change.old
     if new is None or not is_alive(new) or (old is not None and is_alive(old)):
@@ -129,7 +129,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
         return None
     address = (pod.get("status") or {}).get("podIP") or ""
     if not address and not spec.get("hostNetwork"):
-        addresses: PodAddresses = listers.view(ADDRESSES)
+        addresses: PodAddresses = listers.view(POD_ADDRESSES)
         address = addresses.allocate(pod["metadata"]["uid"], node["spec"].get("podCIDR") or "")
     return Observed(pod, NodeContext(spec["nodeName"], address_of(node), address))
 
@@ -137,9 +137,9 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 def reconcile(observed: Observed, now: float) -> Plan:
     """Write the pod's next status, which may be several stages later, and delete the pod once it has stopped."""
     pod, node = observed.pod, observed.node_context.node
-    step = advance(pod, observed.node_context, now)
+    step = next_step(pod, observed.node_context, now)
     if step.status is not None:
-        yield Update(POD, _report(pod, step.status), subresource="status")
+        yield Update(POD, _update_status(pod, step.status), subresource="status")
     for event in step.events:
         yield RecordEvent(
             pod,
@@ -150,18 +150,18 @@ def reconcile(observed: Observed, now: float) -> Plan:
             host=node,
             field_path=event.field_path,
         )
-    if step.gone:
-        yield from _delete(pod)
+    if step.delete:
+        yield from _delete_pod(pod)
     elif step.wait is not None:
         yield RequeueAfter(step.wait)
 
 
-def _report(pod: Obj, status: Obj) -> Obj:
+def _update_status(pod: Obj, status: Obj) -> Obj:
     """Return the pod with the status to write, without its spec, which a server ignores here (podStatusStrategy)."""
     return {"kind": pod["kind"], "apiVersion": pod["apiVersion"], "metadata": pod["metadata"], "status": status}
 
 
-def _delete(pod: Obj) -> Plan:
+def _delete_pod(pod: Obj) -> Plan:
     """Delete the pod with no grace period, since it has stopped (status_manager.go)."""
     try:
         yield Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace=0)
@@ -172,13 +172,13 @@ def _delete(pod: Obj) -> Plan:
 
 SPEC = Spec(
     name="kubelet",
-    watches=(Watch(POD, _of_pod), Watch(NODE, _of_node)),
+    watches=(Watch(POD, _pod_changed), Watch(NODE, _node_changed)),
     observe=observe,
     reconcile=reconcile,
     source="kubelet",
     workers=256,
     indexes=(PODS_BY_NODE,),
-    views={ADDRESSES: PodAddresses},
-    feeds={ADDRESSES: (POD,)},
+    views={POD_ADDRESSES: PodAddresses},
+    feeds={POD_ADDRESSES: (POD,)},
     gauges=(RUNNING,),
 )

@@ -5,25 +5,25 @@ from dataclasses import dataclass
 from math import inf
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.pods.behaviour import evicted_after, problems
-from controller_manager.kubelet.pods.containers import KILLED, STOPPED, is_done, live
+from controller_manager.kubelet.pods.behaviour import evicted_after, invalid_override_messages
+from controller_manager.kubelet.pods.containers import SIGKILL_CODE, SIGTERM_CODE, is_done, next_status
 from controller_manager.kubelet.pods.events import WARNING, KubeletEvent
 from controller_manager.kubelet.pods.phases import FAILED
 from controller_manager.kubelet.pods.pod_containers import PodContainers, pod_containers_of
 from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, MAIN, SIDECAR, Container, NodeContext, PodSync
 from controller_manager.kubelet.pods.steps import Step
-from controller_manager.kubelet.pods.stopping import stop
+from controller_manager.kubelet.pods.stopping import terminate
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, TERMINAL, is_terminal
 
 NO_ADDRESS = (
     "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox: plugin failed "
     "(add): failed to allocate for range 0: no IP addresses available in range set"
 )
-RETRIED = 10.0
+RETRY_SECONDS = 10.0
 """The seconds after which a pod without an address tries again."""
 
 
-def advance(pod: Obj, node_context: NodeContext, now: float) -> Step:
+def next_step(pod: Obj, node_context: NodeContext, now: float) -> Step:
     """Return the next step of a pod on a node.
 
     Args:
@@ -33,24 +33,27 @@ def advance(pod: Obj, node_context: NodeContext, now: float) -> Step:
     """
     pod_sync = PodSync(pod, node_context, now)
     if pod["metadata"].get("deletionTimestamp"):
-        return stop(pod_sync)
+        return terminate(pod_sync)
     if is_terminal(pod):
         return Step()
     if not (node_context.pod_ip or pod["spec"].get("hostNetwork")):
-        return Step(events=(KubeletEvent("FailedCreatePodSandBox", NO_ADDRESS, WARNING),), wait=RETRIED)
-    return _run(pod_sync)
+        return Step(events=(KubeletEvent("FailedCreatePodSandBox", NO_ADDRESS, WARNING),), wait=RETRY_SECONDS)
+    return _run_containers(pod_sync)
 
 
-def _run(pod_sync: PodSync) -> Step:
+def _run_containers(pod_sync: PodSync) -> Step:
     status = pod_sync.pod.get("status") or {}
     if "startTime" not in status:
         pod_sync.record(
-            *(KubeletEvent("InvalidAnnotation", problem, WARNING) for problem in problems(pod_sync.overrides))
+            *(
+                KubeletEvent("InvalidAnnotation", problem, WARNING)
+                for problem in invalid_override_messages(pod_sync.overrides)
+            )
         )
     pod_containers, since = pod_containers_of(pod_sync), pod_sync.since(status.get("startTime") or pod_sync.time)
-    end = next((end for end, after in ENDS if pod_sync.is_due(since + after(pod_sync))), None)
+    end = next((end for end, after in EARLY_ENDS if pod_sync.is_due(since + after(pod_sync))), None)
     if end is not None:
-        return _end(pod_containers, end)
+        return _end_pod(pod_containers, end)
     _advance_all(pod_containers, since)
     phase = _settled_phase(pod_containers)
     new = pod_containers.pod_status(phase)
@@ -65,7 +68,7 @@ def _settled_phase(pod_containers: PodContainers) -> str:
         is_done(container, pod_containers.status(container)) for container in pod_containers.of(MAIN)
     ):
         pod_containers.record_stopping()
-        pod_containers.end(STOPPED)
+        pod_containers.end_running(SIGTERM_CODE)
         return pod_containers.phase()
     return phase
 
@@ -88,7 +91,7 @@ def _advance(pod_containers: PodContainers, container: Container, turn: float) -
     """Return a container's status after everything that is due; a successful init container is ready, and stays so."""
     status = pod_containers.status(container)
     if container.role != INIT or not status["ready"]:
-        status = _with_resources(container, live(pod_containers.pod_sync, container, status, turn))
+        status = _with_resources(container, next_status(pod_containers.pod_sync, container, status, turn))
         if container.role == INIT and (status["state"].get("terminated") or {}).get("exitCode") == 0:
             status = status | {"ready": True}
         pod_containers.statuses[container.name] = status
@@ -121,7 +124,7 @@ def _with_resources(container: Container, status: Obj) -> Obj:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class EarlyEnd:
     """An early end of a pod: the reason and message in its status, and the event."""
 
     reason: str
@@ -129,10 +132,10 @@ class End:
     events: KubeletEvent
 
 
-TOO_LONG = "Pod was active on the node longer than the specified deadline"
-NO_MEMORY = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 0. "
-DEADLINE = End("DeadlineExceeded", TOO_LONG, KubeletEvent("DeadlineExceeded", TOO_LONG))
-EVICTED = End("Evicted", NO_MEMORY, KubeletEvent("Evicted", NO_MEMORY, WARNING))
+DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
+EVICTION_MESSAGE = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 0. "
+DEADLINE = EarlyEnd("DeadlineExceeded", DEADLINE_MESSAGE, KubeletEvent("DeadlineExceeded", DEADLINE_MESSAGE))
+EVICTED = EarlyEnd("Evicted", EVICTION_MESSAGE, KubeletEvent("Evicted", EVICTION_MESSAGE, WARNING))
 
 
 def _deadline(pod_sync: PodSync) -> float:
@@ -141,17 +144,17 @@ def _deadline(pod_sync: PodSync) -> float:
     return inf if limit is None else float(limit)
 
 
-ENDS: Sequence[tuple[End, Callable[[PodSync], float]]] = (
+EARLY_ENDS: Sequence[tuple[EarlyEnd, Callable[[PodSync], float]]] = (
     (DEADLINE, _deadline),
     (EVICTED, lambda pod_sync: evicted_after(pod_sync.overrides)),
 )
 """The early end → a function that returns how many seconds after the pod's start it comes (PodSyncHandlers)."""
 
 
-def _end(pod_containers: PodContainers, end: End) -> Step:
+def _end_pod(pod_containers: PodContainers, end: EarlyEnd) -> Step:
     pod_containers.pod_sync.record(end.events)
     pod_containers.record_stopping()
-    pod_containers.end(KILLED)
+    pod_containers.end_running(SIGKILL_CODE)
     new = pod_containers.pod_status(FAILED) | {"reason": end.reason, "message": end.message}
     if end is EVICTED:
         others = [condition for condition in new["conditions"] if condition["type"] != DISRUPTION_TARGET]
@@ -159,7 +162,7 @@ def _end(pod_containers: PodContainers, end: End) -> Step:
     return Step(new, pod_containers.pod_sync.events)
 
 
-def _disrupted(end: End, time: str) -> Obj:
+def _disrupted(end: EarlyEnd, time: str) -> Obj:
     """Return the condition of a pod that its node evicts (eviction_manager.go)."""
     return {
         "type": DISRUPTION_TARGET,

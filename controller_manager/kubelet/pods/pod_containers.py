@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods import events
 from controller_manager.kubelet.pods.behaviour import behaviour_of
-from controller_manager.kubelet.pods.conditions import State, conditions_of
-from controller_manager.kubelet.pods.containers import terminated
+from controller_manager.kubelet.pods.conditions import PodState, conditions_of
+from controller_manager.kubelet.pods.containers import terminated_status
 from controller_manager.kubelet.pods.phases import phase_of
 from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, MAIN, SIDECAR, Container, NodeContext, PodSync
-from controller_manager.kubelet.pods.starting import CREATING, INITIALIZING, waiting
+from controller_manager.kubelet.pods.starting import CREATING, INITIALIZING, waiting_status
 from controller_manager.reconcile.images import image_of
 
 _FIELDS = {
@@ -49,12 +49,12 @@ class PodContainers:
 
     def record_stopping(self) -> None:
         """Record that the running containers are asked to stop."""
-        self.pod_sync.record(*(events.stopping(container.name, container.where) for container in self.running()))
+        self.pod_sync.record(*(events.stopping(container.name, container.field_path) for container in self.running()))
 
-    def end(self, code: int) -> None:
+    def end_running(self, code: int) -> None:
         """End the running containers."""
         for container in list(self.running()):
-            self.statuses[container.name] = terminated(self.pod_sync, self.status(container), code)
+            self.statuses[container.name] = terminated_status(self.pod_sync, self.status(container), code)
 
     def phase(self, *, ended: bool = False) -> str:
         """Return the pod's phase; with `ended` nothing is restarted, whatever the policy."""
@@ -64,7 +64,7 @@ class PodContainers:
         """Return the pod's whole status in a phase (kubelet_pods.go generateAPIPodStatus)."""
         pod_sync, pod, node_context = self.pod_sync, self.pod_sync.pod, self.pod_sync.node_context
         old = pod.get("status") or {}
-        state = State(pod, self.containers, self.statuses, phase)
+        state = PodState(pod, self.containers, self.statuses, phase)
         new = old | {
             "phase": phase,
             "conditions": conditions_of(state, pod_sync.time),
@@ -97,7 +97,9 @@ def pod_containers_of(pod_sync: PodSync) -> PodContainers:
     known = {c["name"]: c for field in _FIELDS for c in status.get(field) or ()}
     reason = INITIALIZING if spec.get("initContainers") else CREATING
     containers = list(_containers(pod_sync))
-    return PodContainers(pod_sync, containers, {c.name: _read(pod_sync, waiting(c, reason), known) for c in containers})
+    return PodContainers(
+        pod_sync, containers, {c.name: _read(pod_sync, waiting_status(c, reason), known) for c in containers}
+    )
 
 
 def _read(pod_sync: PodSync, fresh: Obj, known: Mapping[str, Obj]) -> Obj:

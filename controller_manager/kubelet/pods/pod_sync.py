@@ -52,7 +52,7 @@ class Container:
         return str(self.spec["name"])
 
     @property
-    def where(self) -> str:
+    def field_path(self) -> str:
         """The container's path as in events: "spec.containers{web}"."""
         return f"spec.{_LISTS[self.role]}{{{self.name}}}"
 

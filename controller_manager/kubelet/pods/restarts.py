@@ -2,16 +2,16 @@
 
 from apiserver.api.meta import Obj
 
-FIRST, LONGEST = 10, 300
+INITIAL_BACKOFF, MAX_BACKOFF = 10, 300
 """The seconds of the first back-off, which doubles, and of the longest.
 
 (kubelet.go backOffPeriod, MaxContainerBackOff)
 """
-BACKOFF_RESET = 2 * LONGEST
+BACKOFF_RESET = 2 * MAX_BACKOFF
 """A container that ran for that many seconds is restarted at once (flowcontrol.Backoff)."""
 RELIST_PERIOD = 1
 """The seconds until the kubelet notices that a container ended (pleg.go, a relist every second)."""
-FAILURE_SHOWN = 2
+PULL_ERROR_SECONDS = 2
 """The seconds for which a failed pull shows as such, before it shows as waiting for the next."""
 
 
@@ -48,18 +48,18 @@ def restart_delay(restarts: int, ran: float) -> int:
 
 
 def _doubled(times: int) -> int:
-    return min(FIRST << min(times, 5), LONGEST)
+    return min(INITIAL_BACKOFF << min(times, 5), MAX_BACKOFF)
 
 
 def pull_attempt(elapsed: float) -> int:
     """Return the number, from 0, of the last pull that is due that many seconds after the first."""
     number = 0
     while elapsed >= pull_due(number + 1):
-        number += 1 if number < 5 else max(1, int(elapsed - pull_due(number)) // LONGEST)
+        number += 1 if number < 5 else max(1, int(elapsed - pull_due(number)) // MAX_BACKOFF)
     return number
 
 
 def pull_due(number: int) -> int:
     """Return the seconds from the first pull to another; the back-offs between pulls are 10, 20, 40 … 300 seconds."""
     doubled = min(number, 5)
-    return FIRST * ((1 << doubled) - 1) + LONGEST * (number - doubled)
+    return INITIAL_BACKOFF * ((1 << doubled) - 1) + MAX_BACKOFF * (number - doubled)

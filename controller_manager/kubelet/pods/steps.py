@@ -15,10 +15,10 @@ class Step:
         status: the status to write, None if it stays.
         events: the events to record.
         wait: seconds until there is more to do, None if nothing changes with time.
-        gone: True if everything has stopped, so that the pod can be deleted.
+        delete: True if everything has stopped, so that the pod can be deleted.
     """
 
     status: Obj | None = None
     events: Sequence[KubeletEvent] = ()
     wait: float | None = None
-    gone: bool = False
+    delete: bool = False

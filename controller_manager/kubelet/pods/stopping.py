@@ -1,7 +1,7 @@
 """The deletion of a pod: its containers stop, then it goes (kubelet.go SyncTerminatingPod, SyncTerminatedPod)."""
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.pods.containers import KILLED, STOPPED
+from controller_manager.kubelet.pods.containers import SIGKILL_CODE, SIGTERM_CODE
 from controller_manager.kubelet.pods.phases import FAILED
 from controller_manager.kubelet.pods.pod_containers import PodContainers, pod_containers_of
 from controller_manager.kubelet.pods.pod_sync import MAIN, Container, PodSync
@@ -10,14 +10,14 @@ from controller_manager.reconcile.pods import TERMINAL, is_terminal
 from controller_manager.reconcile.times import seconds, stamp
 
 _UNKNOWN = {
-    "exitCode": KILLED,
+    "exitCode": SIGKILL_CODE,
     "reason": "ContainerStatusUnknown",
     "message": "The container could not be located when the pod was terminated",
 }
 """The end of a container that never ran."""
 
 
-def stop(pod_sync: PodSync) -> Step:
+def terminate(pod_sync: PodSync) -> Step:
     """Return the next step of a pod that is being deleted.
 
     A pod whose grace period is over should be gone, unless a finalizer keeps it: the server stopped before it could
@@ -34,8 +34,12 @@ def stop(pod_sync: PodSync) -> Step:
     if grace and not stop_time:
         pod_containers.record_stopping()
     held = bool(meta.get("finalizers"))  # the pod outlives this, and its finalizers' owners may look at how it ended
-    status = _last_status(pod_containers, KILLED if stop_time and stop_time == grace else STOPPED) if held else None
-    return Step(status, pod_sync.events, gone=bool(grace) or not held)
+    status = (
+        _last_status(pod_containers, SIGKILL_CODE if stop_time and stop_time == grace else SIGTERM_CODE)
+        if held
+        else None
+    )
+    return Step(status, pod_sync.events, delete=bool(grace) or not held)
 
 
 def _stop_time(container: Container) -> float:
@@ -48,7 +52,7 @@ def _last_status(pod_containers: PodContainers, code: int) -> Obj | None:
     """Return the last status of a pod whose containers have stopped, None if it had ended before."""
     if is_terminal(pod_containers.pod_sync.pod):
         return None
-    pod_containers.end(code)
+    pod_containers.end_running(code)
     for container in pod_containers.of(MAIN):
         status = pod_containers.status(container)
         if "waiting" in status["state"]:

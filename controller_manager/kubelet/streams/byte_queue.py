@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 
-ROOM = 256 * 1024
+MAX_WAITING = 256 * 1024
 """The bytes that may wait in the queue."""
 
 
@@ -14,7 +14,7 @@ class ByteQueue:
         ended: True if nothing more will be added.
     """
 
-    def __init__(self, room: int = ROOM) -> None:
+    def __init__(self, room: int = MAX_WAITING) -> None:
         self._room = room
         self._waiting: deque[bytes] = deque()
         self._size = 0

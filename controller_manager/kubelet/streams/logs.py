@@ -12,17 +12,17 @@ from typing import TypeAlias
 from multidict import MultiMapping
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.container.log_output import Line, Printing, printed
-from controller_manager.kubelet.container.runs import container_of, logged
-from controller_manager.kubelet.streams.pods import ContainerEndedError, Pods
+from controller_manager.kubelet.container.log_output import LogLine, LogSource, log_lines
+from controller_manager.kubelet.container.runs import container_of, run_to_log
+from controller_manager.kubelet.streams.pods import ContainerEndedError, PodStore
 from controller_manager.reconcile.times import seconds
 from controller_manager.runtime.clock import Clock
 
 Write: TypeAlias = Callable[[bytes], Awaitable[None]]
 
-CHUNK = 32 * 1024
+CHUNK_SIZE = 32 * 1024
 """The bytes that are sent at once."""
-MOST_LINES = 200_000
+MAX_LINES = 200_000
 """The number of lines at the end of a log that are kept."""
 
 
@@ -79,13 +79,13 @@ class _EnoughError(Exception):
 class Log:
     """The log of one run of a container, as requested."""
 
-    def __init__(self, pods: Pods, pod: Obj, name: str, *, options: LogOptions, clock: Clock) -> None:
+    def __init__(self, pods: PodStore, pod: Obj, name: str, *, options: LogOptions, clock: Clock) -> None:
         """Prepare the log of a container of a pod.
 
         Raises:
             NoLogError: it has none.
         """
-        self._run = logged(pod, name, previous=options.previous)
+        self._run = run_to_log(pod, name, previous=options.previous)
         self._pods, self._pod, self._name = pods, pod, name
         self._options = options
         self._clock = clock
@@ -100,8 +100,8 @@ class Log:
         now, run = self._clock.now(), self._run
         container = container_of(self._pod, self._name)
         assert container is not None
-        box = partial(self._pods.fresh_container, self._pod, self._name, run.started)
-        lines = printed(Printing(self._pod, container, box, run.started), now)
+        new_container = partial(self._pods.new_container, self._pod, self._name, run.started)
+        lines = log_lines(LogSource(self._pod, container, new_container, run.started), now)
         with suppress(_EnoughError):
             later = await self._copy_past(lines, now if run.finished is None else run.finished, write)
             if self._options.follow and run.finished is None:
@@ -109,11 +109,11 @@ class Log:
                     async with self._pods.while_running(self._pod, self._name, run):
                         await self._follow(later, lines, write)
 
-    async def _copy_past(self, lines: Iterator[Line | None], end: float, write: Write) -> Line | None:
+    async def _copy_past(self, lines: Iterator[LogLine | None], end: float, write: Write) -> LogLine | None:
         """Write what was printed until a time; return the first line after it, None if there is none."""
         tail = self._options.tail
-        kept: deque[Line] = deque(maxlen=MOST_LINES if tail is None else min(tail, MOST_LINES))
-        later: Line | None = None
+        kept: deque[LogLine] = deque(maxlen=MAX_LINES if tail is None else min(tail, MAX_LINES))
+        later: LogLine | None = None
         for line in lines:
             if line is None:
                 await self._clock.sleep(0)
@@ -126,7 +126,7 @@ class Log:
             await self._send(piece, write)
         return later
 
-    async def _follow(self, later: Line | None, lines: Iterator[Line | None], write: Write) -> None:
+    async def _follow(self, later: LogLine | None, lines: Iterator[LogLine | None], write: Write) -> None:
         """Write lines when their time comes, forever."""
         while True:
             if later is not None:
@@ -149,18 +149,18 @@ class Log:
             raise _EnoughError
 
 
-def _chunks(lines: deque[Line], *, timestamps: bool) -> Iterator[bytes]:
+def _chunks(lines: deque[LogLine], *, timestamps: bool) -> Iterator[bytes]:
     chunk = bytearray()
     for line in lines:
         chunk += _text(line, timestamps=timestamps)
-        if len(chunk) >= CHUNK:
+        if len(chunk) >= CHUNK_SIZE:
             yield bytes(chunk)
             chunk.clear()
     if chunk:
         yield bytes(chunk)
 
 
-def _text(line: Line, *, timestamps: bool) -> bytes:
+def _text(line: LogLine, *, timestamps: bool) -> bytes:
     """Format a line for the client, after its time if timestamps are requested (RFC3339Nano)."""
     return (_stamp(line.time) if timestamps else b"") + line.text + b"\n"
 

@@ -12,16 +12,16 @@ from controller_manager.kubelet.streams.spdy import (
     Framer,
     GoAway,
     Ping,
-    Reset,
+    ResetReason,
     RstStream,
     SpdyError,
     SynReply,
     SynStream,
 )
 
-PIECE = 32 * 1024
+FRAME_SIZE = 32 * 1024
 """The bytes of a stream that are sent in one frame, so that streams take turns."""
-STREAMS = 1000
+MAX_STREAMS = 1000
 """The maximum number of open streams of a connection."""
 
 
@@ -56,10 +56,10 @@ class Stream:
 
     async def write(self, data: bytes) -> None:
         """Send bytes; nothing is sent once this side is closed."""
-        for start in range(0, len(data), PIECE):
+        for start in range(0, len(data), FRAME_SIZE):
             if self.closed:
                 return
-            await self.send(Data(self.id, data[start : start + PIECE]))
+            await self.send(Data(self.id, data[start : start + FRAME_SIZE]))
 
     async def close(self) -> None:
         """Close this direction."""
@@ -67,7 +67,7 @@ class Stream:
             self.closed = True
             await self.send(Data(self.id, b"", final=True))
 
-    async def reset(self, status: Reset = Reset.CANCEL) -> None:
+    async def reset(self, status: ResetReason = ResetReason.CANCEL) -> None:
         """End both directions at once."""
         self.byte_queue.discard()
         if not self.closed:
@@ -75,14 +75,14 @@ class Stream:
             await self.send(RstStream(self.id, status))
 
 
-Opened = Callable[[Stream], bool]
+StreamHandler = Callable[[Stream], bool]
 """Accepts a stream that the peer opens (True), or refuses it."""
 
 
-class Connection:
+class SpdyConnection:
     """The server's side of a connection."""
 
-    def __init__(self, pipe: Pipe, opened: Opened) -> None:
+    def __init__(self, pipe: Pipe, opened: StreamHandler) -> None:
         self._pipe = pipe
         self._opened = opened
         self._framer = Framer()
@@ -90,7 +90,7 @@ class Connection:
         self._last = 0
         self._order = asyncio.Lock()
 
-    async def run(self) -> None:
+    async def serve(self) -> None:
         """Read until the peer closes, sends GOAWAY, or sends invalid SPDY; then end all streams."""
         try:
             while data := await self._pipe.read():
@@ -114,7 +114,7 @@ class Connection:
         async with self._order:
             await self._pipe.write(self._framer.encode(frame))
 
-    def forget(self, *streams: Stream) -> None:
+    def remove_streams(self, *streams: Stream) -> None:
         """Remove finished streams to make room for others."""
         for stream in streams:
             stream.byte_queue.discard()
@@ -138,12 +138,12 @@ class Connection:
     async def _open(self, frame: SynStream) -> None:
         number = frame.stream
         if number <= self._last or number % 2 == 0:
-            await self.send(RstStream(number, Reset.PROTOCOL_ERROR))
+            await self.send(RstStream(number, ResetReason.PROTOCOL_ERROR))
             return
         self._last = number
         stream = Stream(number, frame.headers, self.send)
-        if len(self._streams) >= STREAMS or not self._opened(stream):
-            await self.send(RstStream(number, Reset.REFUSED_STREAM))
+        if len(self._streams) >= MAX_STREAMS or not self._opened(stream):
+            await self.send(RstStream(number, ResetReason.REFUSED_STREAM))
             return
         self._streams[number] = stream
         if frame.final:

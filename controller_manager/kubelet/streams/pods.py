@@ -10,17 +10,17 @@ from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.container import Container
 from controller_manager.kubelet.container.downward_api import PodEnvironment
 from controller_manager.kubelet.container.files import Directory, Quota, content_size
-from controller_manager.kubelet.container.rootfs import Kept, new_container
-from controller_manager.kubelet.container.runs import Run, container_of, running
+from controller_manager.kubelet.container.rootfs import VolumeDirectory, new_container
+from controller_manager.kubelet.container.runs import ContainerRun, container_of, current_run
 from controller_manager.reconcile.contract import NAMESPACE_INDEX, Change
 from controller_manager.reconcile.kinds import CLAIM, CONFIG_MAP, NODE, POD, SERVICE, Kind
 from controller_manager.runtime.cache import Caches
 
-POD_BYTES = 64 * 1024 * 1024
+MAX_POD_BYTES = 64 * 1024 * 1024
 """The maximum bytes of a pod's files."""
-ALL_BYTES = 512 * 1024 * 1024
+MAX_TOTAL_BYTES = 512 * 1024 * 1024
 """The maximum bytes of all files."""
-CONTAINERS = 1000
+MAX_CONTAINERS = 1000
 """The number of containers whose files are kept; beyond that, those least recently used start over."""
 
 PodListener = Callable[[Obj | None], None]
@@ -31,13 +31,13 @@ class ContainerEndedError(Exception):
     """The container has ended, or its pod is gone."""
 
 
-class Pods:
+class PodStore:
     """The pods of a cluster, and the simulated state of their containers."""
 
     def __init__(self, listers: Caches, root_ca: str = "") -> None:
         self._listers = listers
         self._root_ca = root_ca
-        self._quota = Quota(ALL_BYTES)
+        self._quota = Quota(MAX_TOTAL_BYTES)
         self._quotas: dict[str, Quota] = {}
         self._containers: OrderedDict[tuple[str, str], tuple[str, Container]] = OrderedDict()
         self._volumes: dict[str, dict[str, Directory]] = {}
@@ -62,7 +62,7 @@ class Pods:
             root_ca=self._root_ca,
         )
 
-    def container(self, pod: Obj, name: str, run: Run, now: float) -> Container:
+    def container(self, pod: Obj, name: str, run: ContainerRun, now: float) -> Container:
         """Return a container with its files, which stay until it ends."""
         uid = pod["metadata"]["uid"]
         known = self._containers.get((uid, name))
@@ -71,25 +71,25 @@ class Pods:
             return known[1]
         if known is not None:
             self._release(uid, known[1].files.root)
-        quota = self._quotas.setdefault(uid, Quota(POD_BYTES, self._quota))
+        quota = self._quotas.setdefault(uid, Quota(MAX_POD_BYTES, self._quota))
         container = self._new_container(pod, name, quota, now, kept=partial(self._volume_directory, pod))
         self._containers[uid, name] = (run.id, container)
-        while len(self._containers) > CONTAINERS:
+        while len(self._containers) > MAX_CONTAINERS:
             (uid_of_oldest, _), (_, oldest) = self._containers.popitem(last=False)
             self._release(uid_of_oldest, oldest.files.root)
         return container
 
-    def fresh_container(self, pod: Obj, name: str, now: float) -> Container:
+    def new_container(self, pod: Obj, name: str, now: float) -> Container:
         """Return a container as it starts, which is not stored: its volumes are its own, and empty."""
-        return self._new_container(pod, name, Quota(POD_BYTES), now, kept=lambda _: Directory(mounted=True))
+        return self._new_container(pod, name, Quota(MAX_POD_BYTES), now, kept=lambda _: Directory(mounted=True))
 
-    def _new_container(self, pod: Obj, name: str, quota: Quota, now: float, *, kept: Kept) -> Container:
+    def _new_container(self, pod: Obj, name: str, quota: Quota, now: float, *, kept: VolumeDirectory) -> Container:
         spec = container_of(pod, name)
         assert spec is not None
         return new_container(pod, spec, self.pod_environment(pod), quota=quota, kept=kept, now=now)
 
     @asynccontextmanager
-    async def while_running(self, pod: Obj, name: str = "", run: Run | None = None) -> AsyncIterator[None]:
+    async def while_running(self, pod: Obj, name: str = "", run: ContainerRun | None = None) -> AsyncIterator[None]:
         """Cancel the body when the pod is gone, or when the run of a container has ended if one is given.
 
         Raises:
@@ -98,7 +98,7 @@ class Pods:
         loop = asyncio.get_running_loop()
 
         def on_change(now: Obj | None) -> None:
-            is_running = now is not None and (run is None or running(now, name) == run)
+            is_running = now is not None and (run is None or current_run(now, name) == run)
             if not is_running and scope.when() is None:
                 scope.reschedule(loop.time())
 
@@ -142,9 +142,9 @@ class Pods:
         for on_change in list(listeners) if listeners else ():
             on_change(change.new)
         if change.new is None and uid in self._quotas:
-            self._forget(uid)
+            self._drop_pod(uid)
 
-    def _forget(self, uid: str) -> None:
+    def _drop_pod(self, uid: str) -> None:
         for key in [key for key in self._containers if key[0] == uid]:
             self._release(uid, self._containers.pop(key)[1].files.root)
         for volume in self._volumes.pop(uid, {}).values():

@@ -8,23 +8,23 @@ from aiohttp import WSMsgType, web
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.streams.byte_queue import ByteQueue
-from controller_manager.kubelet.streams.multiplexing import Connection, Pipe, Stream
-from controller_manager.kubelet.streams.pods import ContainerEndedError, Pods
+from controller_manager.kubelet.streams.multiplexing import Pipe, SpdyConnection, Stream
+from controller_manager.kubelet.streams.pods import ContainerEndedError, PodStore
 from controller_manager.kubelet.streams.ports import NobodyListensError, check_port, serve_port
 from controller_manager.kubelet.streams.sessions import OptionsError
-from controller_manager.kubelet.streams.spdy_sessions import SPDY, negotiated, speaking_spdy
+from controller_manager.kubelet.streams.spdy_sessions import SPDY, negotiate, speaking_spdy
 from controller_manager.kubelet.streams.websockets import Channels, open_websocket
 
 PROTOCOL = "portforward.k8s.io"
 TUNNEL = f"{SPDY}+{PROTOCOL}"
 """The WebSocket protocol with the bytes of an SPDY connection as messages (KEP-4006)."""
 CHANNELS = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
-MOST_PORTS = 50
+MAX_PORTS = 50
 """The maximum number of ports that a client may name; a channel's number is one byte, or one digit."""
 
 
 @dataclass(slots=True)
-class _Pair:
+class _StreamPair:
     """The two streams of one forwarded connection."""
 
     port: int
@@ -32,14 +32,14 @@ class _Pair:
     error: Stream | None = None
 
 
-class Forwarding:
+class PortForwarder:
     """All connections that one client has forwarded to a pod."""
 
-    def __init__(self, pods: Pods, pod: Obj) -> None:
+    def __init__(self, pods: PodStore, pod: Obj) -> None:
         self._pods = pods
         self._pod = pod
-        self._pairs: dict[str, _Pair] = {}
-        self._complete: asyncio.Queue[_Pair] = asyncio.Queue()
+        self._pairs: dict[str, _StreamPair] = {}
+        self._complete: asyncio.Queue[_StreamPair] = asyncio.Queue()
         self._serving: set[asyncio.Task[None]] = set()
 
     def _now(self) -> Obj:
@@ -47,13 +47,13 @@ class Forwarding:
         meta = self._pod["metadata"]
         return self._pods.find(meta.get("namespace", ""), meta["name"]) or self._pod
 
-    async def run(self, pipe: Pipe) -> None:
+    async def serve(self, pipe: Pipe) -> None:
         """Serve an SPDY connection until the client or the pod is gone."""
-        connection = Connection(pipe, self._opened)
+        connection = SpdyConnection(pipe, self._opened)
         with suppress(ContainerEndedError):
             async with self._pods.while_running(self._pod), asyncio.TaskGroup() as group:
                 acceptor = group.create_task(self._accept(connection, group))
-                await connection.run()
+                await connection.serve()
                 for task in (acceptor, *self._serving):
                     task.cancel()
 
@@ -64,7 +64,7 @@ class Forwarding:
             return False
         number = stream.id if kind == "error" else stream.id - 2  # for clients that send no requestid
         request = stream.headers.get("requestid") or str(number)
-        pair = self._pairs.setdefault(request, _Pair(int(port)))
+        pair = self._pairs.setdefault(request, _StreamPair(int(port)))
         if kind == "error":
             if pair.error:
                 return False
@@ -79,14 +79,14 @@ class Forwarding:
             self._complete.put_nowait(pair)
         return True
 
-    async def _accept(self, connection: Connection, group: asyncio.TaskGroup) -> None:
+    async def _accept(self, connection: SpdyConnection, group: asyncio.TaskGroup) -> None:
         while True:
             pair = await self._complete.get()
             task = group.create_task(self._serve(pair, connection))
             self._serving.add(task)
             task.add_done_callback(self._serving.discard)
 
-    async def _serve(self, pair: _Pair, connection: Connection) -> None:
+    async def _serve(self, pair: _StreamPair, connection: SpdyConnection) -> None:
         data, error = pair.data, pair.error
         assert data is not None
         assert error is not None
@@ -102,7 +102,7 @@ class Forwarding:
         except ConnectionError:
             pass
         finally:
-            connection.forget(data, error)
+            connection.remove_streams(data, error)
 
 
 @dataclass(slots=True)
@@ -130,21 +130,21 @@ class Tunnel:
         await self.socket.send_bytes(data)
 
 
-async def over_spdy(request: web.BaseRequest, forwarding: Forwarding) -> None:
+async def over_spdy(request: web.BaseRequest, forwarding: PortForwarder) -> None:
     """Serve on the connection of a request.
 
     Raises:
         HandshakeError: the client supports no known protocol.
         ConnectionError: the client is gone.
     """
-    async with speaking_spdy(request, negotiated(request, (PROTOCOL,))) as pipe:
-        await forwarding.run(pipe)
+    async with speaking_spdy(request, negotiate(request, (PROTOCOL,))) as pipe:
+        await forwarding.serve(pipe)
 
 
-async def over_tunnel(request: web.BaseRequest, forwarding: Forwarding) -> web.StreamResponse:
+async def over_tunnel(request: web.BaseRequest, forwarding: PortForwarder) -> web.StreamResponse:
     """Serve on a WebSocket that replaces the request."""
     socket = await open_websocket(request, (TUNNEL,))
-    await forwarding.run(Tunnel(socket))
+    await forwarding.serve(Tunnel(socket))
     await socket.close()
     return socket
 
@@ -172,8 +172,8 @@ def ports_of(request: web.BaseRequest) -> list[int]:
             if not is_port(port):
                 raise OptionsError(f'port "{text}" must be > 0')
             ports.append(int(port))
-    if len(ports) > MOST_PORTS:
-        raise OptionsError(f"at most {MOST_PORTS} ports")
+    if len(ports) > MAX_PORTS:
+        raise OptionsError(f"at most {MAX_PORTS} ports")
     return ports
 
 
@@ -191,7 +191,7 @@ class _Channel:
     byte_queue: ByteQueue = field(default_factory=ByteQueue)
 
 
-async def over_channels(request: web.BaseRequest, pods: Pods, *, pod: Obj, ports: list[int]) -> web.StreamResponse:
+async def over_channels(request: web.BaseRequest, pods: PodStore, *, pod: Obj, ports: list[int]) -> web.StreamResponse:
     """Serve on a WebSocket with two channels for each port, data and errors; both begin with the port's number."""
     socket = await open_websocket(request, CHANNELS)
     channels = Channels(socket)

@@ -16,7 +16,7 @@ _METHOD = re.compile(rb"[A-Z]{0,10}(?: [^\r\n]*)?\r?")
 _LENGTH = re.compile(rb"\r?\ncontent-length:[ \t]*(\d{1,15})[ \t]*\r?\n", re.IGNORECASE)
 _CLOSE = re.compile(rb"\r?\nconnection:[ \t]*close", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r?\ntransfer-encoding:", re.IGNORECASE)
-LONGEST_HEAD = 64 * 1024
+MAX_HEAD_LENGTH = 64 * 1024
 
 
 class NobodyListensError(Exception):
@@ -76,12 +76,12 @@ def _request_end(received: bytearray) -> int:
     if not received:
         return -1
     if not _REQUEST.match(received):
-        return -1 if len(received) < LONGEST_HEAD and _METHOD.fullmatch(received) else 0
+        return -1 if len(received) < MAX_HEAD_LENGTH and _METHOD.fullmatch(received) else 0
     for blank in (b"\r\n\r\n", b"\n\n"):
         index = received.find(blank)
         if index >= 0:
             return index + len(blank)
-    return -1 if len(received) < LONGEST_HEAD else 0
+    return -1 if len(received) < MAX_HEAD_LENGTH else 0
 
 
 async def _answer(

@@ -7,24 +7,24 @@ from typing import Protocol, TypeVar
 from controller_manager.kubelet.container.syscalls import (
     ERR,
     INTERRUPTED,
-    MISUSED,
+    MISUSE,
     OUT,
     InterruptedByUser,
     Now,
     Process,
     Read,
     Sleep,
-    Turn,
     Write,
+    Yield,
 )
 from controller_manager.runtime.clock import Clock
 
 T = TypeVar("T")
 
-BUSY = 1000
+MAX_BUSY_TURNS = 1000
 """The number of turns in a row after which a process that does nothing else is slowed down."""
 BUSY_SLEEP = 0.01
-TURNS_PER_SEND, BLOCK = 20, 16 * 1024
+MAX_TURNS_PER_SEND, BLOCK = 20, 16 * 1024
 """The turns, and bytes, after which output is sent; turns are short."""
 
 
@@ -42,7 +42,7 @@ class Streams(Protocol):
         """
 
 
-class Runner:
+class ProcessRunner:
     """Runs one process, which another task may interrupt."""
 
     def __init__(self, streams: Streams, clock: Clock) -> None:
@@ -80,19 +80,19 @@ class Runner:
             code = INTERRUPTED
         except (RecursionError, MemoryError):
             self._unsent[ERR] += b"out of memory\n"
-            code = MISUSED
+            code = MISUSE
         finally:
             process.close()
         await self._send()
         return int(code)
 
-    async def _perform(self, effect: Read | Write | Sleep | Now | Turn) -> bytes | float | None:
+    async def _perform(self, effect: Read | Write | Sleep | Now | Yield) -> bytes | float | None:
         match effect:
-            case Turn():
+            case Yield():
                 self._turns += 1
-                if self._turns % TURNS_PER_SEND == 0:
+                if self._turns % MAX_TURNS_PER_SEND == 0:
                     await self._send()
-                    await self._clock.sleep(BUSY_SLEEP if self._turns % BUSY == 0 else 0)
+                    await self._clock.sleep(BUSY_SLEEP if self._turns % MAX_BUSY_TURNS == 0 else 0)
             case Write(fd, data):
                 if self._unsent[ERR if fd == OUT else OUT]:
                     await self._send()  # on a terminal both are one

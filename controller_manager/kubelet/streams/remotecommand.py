@@ -11,18 +11,18 @@ from typing import Any, TypeAlias
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.container import Container
-from controller_manager.kubelet.container.execution import begin
-from controller_manager.kubelet.container.log_output import Printing, command_of, printed
-from controller_manager.kubelet.container.runs import Run, container_of
+from controller_manager.kubelet.container.execution import execute
+from controller_manager.kubelet.container.log_output import LogSource, command_of, log_lines
+from controller_manager.kubelet.container.runs import ContainerRun, container_of
 from controller_manager.kubelet.container.syscalls import OUT, Process
-from controller_manager.kubelet.pods.behaviour import DOMAIN
+from controller_manager.kubelet.pods.behaviour import ANNOTATION_DOMAIN
 from controller_manager.kubelet.pods.commands import INTERPRETERS
-from controller_manager.kubelet.pods.containers import KILLED
+from controller_manager.kubelet.pods.containers import SIGKILL_CODE
 from controller_manager.kubelet.streams.byte_queue import ByteQueue
-from controller_manager.kubelet.streams.pods import ContainerEndedError, Pods
-from controller_manager.kubelet.streams.process_runner import Runner
+from controller_manager.kubelet.streams.pods import ContainerEndedError, PodStore
+from controller_manager.kubelet.streams.process_runner import ProcessRunner
 from controller_manager.kubelet.streams.sessions import SUCCESS, Session, exit_code, exited
-from controller_manager.kubelet.streams.terminal import Echo, Interrupted, LineEditor, Typed, shown
+from controller_manager.kubelet.streams.terminal import Echo, InputLine, Interrupt, LineEditor, shown
 from controller_manager.reconcile.contract import Patch, Request, key_of
 from controller_manager.reconcile.kinds import POD
 from controller_manager.runtime.clock import Clock
@@ -41,22 +41,24 @@ Raises:
 class RunningContainer:
     """A running container, and what is needed to run something in it."""
 
-    pods: Pods
+    pods: PodStore
     clock: Clock
     pod: Obj
     name: str
-    run: Run
+    run: ContainerRun
     perform: Perform
 
-    def box(self) -> Container:
+    def container(self) -> Container:
         """Return the container as its processes see it."""
         return self.pods.container(self.pod, self.name, self.run, self.clock.now())
 
 
-async def execute(running_container: RunningContainer, command: tuple[str, ...], session: Session, *, tty: bool) -> Obj:
+async def exec_in_container(
+    running_container: RunningContainer, command: tuple[str, ...], session: Session, *, tty: bool
+) -> Obj:
     """Run a command in a container; return its final status."""
     return await _run_process(
-        running_container, session, begin(running_container.box(), command, terminal=tty), tty=tty
+        running_container, session, execute(running_container.container(), command, terminal=tty), tty=tty
     )
 
 
@@ -65,10 +67,10 @@ async def attach(running_container: RunningContainer, session: Session, *, stdin
     container = container_of(running_container.pod, running_container.name)
     assert container is not None
     if stdin and container.get("stdin"):
-        box = running_container.box()
-        command = command_of(container, box)
+        simulated = running_container.container()
+        command = command_of(container, simulated)
         if len(command) == 1 and command[0].rpartition("/")[2] in INTERPRETERS:
-            status = await _run_process(running_container, session, begin(box, command, terminal=tty), tty=tty)
+            status = await _run_process(running_container, session, execute(simulated, command, terminal=tty), tty=tty)
             await _end(running_container, exit_code(status))
             return SUCCESS
     with suppress(ContainerEndedError):
@@ -88,7 +90,7 @@ async def _end(running_container: RunningContainer, code: int) -> None:
         "exit-times": str(running_container.run.restarts + 1),
     }
     meta = running_container.pod["metadata"]
-    annotations = {f"{running_container.name}.{DOMAIN}/{name}": value for name, value in overrides.items()}
+    annotations = {f"{running_container.name}.{ANNOTATION_DOMAIN}/{name}": value for name, value in overrides.items()}
     try:
         await running_container.perform(
             Patch(POD, key_of(running_container.pod), {"metadata": {"uid": meta["uid"], "annotations": annotations}})
@@ -101,8 +103,8 @@ async def _end(running_container: RunningContainer, code: int) -> None:
 
 async def _print(running_container: RunningContainer, container: Obj, session: Session, *, tty: bool) -> None:
     now = running_container.clock.now()
-    fresh = partial(running_container.pods.fresh_container, running_container.pod, running_container.name, now)
-    for line in printed(Printing(running_container.pod, container, fresh, running_container.run.started), now):
+    fresh = partial(running_container.pods.new_container, running_container.pod, running_container.name, now)
+    for line in log_lines(LogSource(running_container.pod, container, fresh, running_container.run.started), now):
         if line is None:
             await running_container.clock.sleep(0)
         elif line.time >= now:
@@ -120,9 +122,9 @@ async def _run_process(running_container: RunningContainer, session: Session, pr
         ):
             if tty:
                 return exited(await _run_on_terminal(session, process, running_container.clock))
-            return exited(await Runner(session, running_container.clock).run(process))
+            return exited(await ProcessRunner(session, running_container.clock).run(process))
     except ContainerEndedError:
-        return exited(KILLED)
+        return exited(SIGKILL_CODE)
 
 
 class _Terminal:
@@ -139,7 +141,7 @@ class _Terminal:
         del fd  # a terminal has one output
         await self._session.write(OUT, shown(data))
 
-    async def listen(self, runner: Runner) -> None:
+    async def listen(self, runner: ProcessRunner) -> None:
         """Receive what is typed."""
         editor = LineEditor()
         while data := await self._session.read():
@@ -147,18 +149,18 @@ class _Terminal:
                 match event:
                     case Echo(echo):
                         await self._session.write(OUT, echo)
-                    case Typed(b""):
+                    case InputLine(b""):
                         self._lines.end()
-                    case Typed(line):
+                    case InputLine(line):
                         await self._lines.put(line)
-                    case Interrupted():
+                    case Interrupt():
                         runner.interrupt()
         self._lines.end()
 
 
 async def _run_on_terminal(session: Session, process: Process, clock: Clock) -> int:
     terminal = _Terminal(session)
-    runner = Runner(terminal, clock)
+    runner = ProcessRunner(terminal, clock)
     async with asyncio.TaskGroup() as group:
         listener = group.create_task(_ignore_disconnect(terminal.listen(runner)))
         code = await runner.run(process)

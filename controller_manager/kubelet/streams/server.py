@@ -12,12 +12,12 @@ from aiohttp import web
 
 from apiserver.api.httpstream import Upgraded, is_upgrade_request
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.container.runs import NoLogError, container_of, running
+from controller_manager.kubelet.container.runs import NoLogError, container_of, current_run
 from controller_manager.kubelet.streams import portforward, spdy_sessions, websockets
 from controller_manager.kubelet.streams.logs import Log, LogOptions, LogOptionsError
-from controller_manager.kubelet.streams.pods import Pods
-from controller_manager.kubelet.streams.portforward import Forwarding, ports_of
-from controller_manager.kubelet.streams.remotecommand import Perform, RunningContainer, attach, execute
+from controller_manager.kubelet.streams.pods import PodStore
+from controller_manager.kubelet.streams.portforward import PortForwarder, ports_of
+from controller_manager.kubelet.streams.remotecommand import Perform, RunningContainer, attach, exec_in_container
 from controller_manager.kubelet.streams.sessions import Options, OptionsError, Serve, Session
 from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.kubelet.streams.spdy_sessions import SPDY, HandshakeError
@@ -27,7 +27,7 @@ from controller_manager.runtime.clock import Clock
 
 log = logging.getLogger("kubelet")
 
-LONGEST_LINE = 128 * 1024
+MAX_LINE_LENGTH = 128 * 1024
 """The maximum bytes of a request line, which contains commands."""
 ADMINISTRATORS = "system:masters"
 """The group whose members may send any request to kubelets; the API server's client certificate is in it."""
@@ -35,7 +35,7 @@ ADMINISTRATORS = "system:masters"
 Answer: TypeAlias = web.StreamResponse | Upgraded
 
 
-class Refusal(Exception):  # noqa: N818 - an answer like others
+class RequestError(Exception):
     """The request cannot be served: an HTTP status, and the kubelet's text."""
 
     def __init__(self, code: int, text: str, headers: Mapping[str, str] | None = None) -> None:
@@ -60,12 +60,12 @@ async def serving_streams(
         OSError: the address is not available, or a file cannot be read.
         ssl.SSLError: a file is not a certificate, or not a key.
     """
-    kubelets = Kubelets(Pods(listers, settings.root_ca), clock, perform)
+    kubelets = KubeletServer(PodStore(listers, settings.root_ca), clock, perform)
     listener = web.Server(
         cast("Any", kubelets.handle),
         handler_cancellation=True,
         access_log=None,
-        max_line_size=LONGEST_LINE,
+        max_line_size=MAX_LINE_LENGTH,
     )
     runner = web.ServerRunner(listener, shutdown_timeout=0.1)
     await runner.setup()
@@ -91,10 +91,10 @@ def _tls(settings: StreamSettings) -> ssl.SSLContext:
     return context
 
 
-class Kubelets:
+class KubeletServer:
     """Answers for the kubelets of all simulated nodes."""
 
-    def __init__(self, pods: Pods, clock: Clock, perform: Perform) -> None:
+    def __init__(self, pods: PodStore, clock: Clock, perform: Perform) -> None:
         self._pods = pods
         self._clock = clock
         self._perform = perform
@@ -103,7 +103,7 @@ class Kubelets:
         """Answer a request; errors are answered with plain text."""
         try:
             return await self._answer(request)
-        except Refusal as refusal:
+        except RequestError as refusal:
             return web.Response(text=f"{refusal}", status=refusal.code, headers=refusal.headers)
         except HandshakeError as error:
             headers = [("X-Accepted-Stream-Protocol-Versions", name) for name in error.known]
@@ -124,26 +124,28 @@ class Kubelets:
             return web.Response(text="ok")
         serve = ROUTES.get(parts[0])
         if serve is None:
-            raise Refusal(404, "404 page not found")
+            raise RequestError(404, "404 page not found")
         _authorize(request)
         if request.method not in ("GET", "POST"):
-            raise Refusal(405, "Method Not Allowed")
+            raise RequestError(405, "Method Not Allowed")
         match parts[1:]:
             case [namespace, name] | [namespace, name, _] if parts[0] == "portForward":
                 container = ""
             case [namespace, name, container] | [namespace, name, _, container]:
                 pass
             case _:
-                raise Refusal(404, "404 page not found")
+                raise RequestError(404, "404 page not found")
         pod = self._pods.find(namespace, name)
         if pod is None:
-            raise Refusal(404, f'pod "{name}" does not exist' if parts[0] == "containerLogs" else "pod does not exist")
+            raise RequestError(
+                404, f'pod "{name}" does not exist' if parts[0] == "containerLogs" else "pod does not exist"
+            )
         return await serve(self, request, pod, container)
 
     async def logs(self, request: web.BaseRequest, pod: Obj, container: str) -> Answer:
         """Send the log of a container."""
         if container_of(pod, container) is None:
-            raise Refusal(404, f'container "{container}" not found in pod "{pod["metadata"]["name"]}"')
+            raise RequestError(404, f'container "{container}" not found in pod "{pod["metadata"]["name"]}"')
         options = LogOptions.of(request.query, self._clock.now())
         container_log = Log(self._pods, pod, container, options=options, clock=self._clock)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
@@ -160,7 +162,7 @@ class Kubelets:
         command = tuple(request.query.getall("command", ()))
 
         async def serve(session: Session) -> Obj:
-            return await execute(running_container, command, session, tty=options.tty)
+            return await exec_in_container(running_container, command, session, tty=options.tty)
 
         return await _over(request, options, serve)
 
@@ -176,21 +178,21 @@ class Kubelets:
 
     async def forward(self, request: web.BaseRequest, pod: Obj, _: str) -> Answer:
         """Forward connections to ports of a pod."""
-        forwarding = Forwarding(self._pods, pod)
+        forwarding = PortForwarder(self._pods, pod)
         if is_upgrade_request(request.headers, SPDY):
             await portforward.over_spdy(request, forwarding)
             return Upgraded()
         if not is_upgrade_request(request.headers, WEBSOCKET):
-            raise Refusal(400, "Upgrade request required")
+            raise RequestError(400, "Upgrade request required")
         if portforward.TUNNEL in offered(request):
             return await portforward.over_tunnel(request, forwarding)
         _check_offered(request, portforward.CHANNELS)
         return await portforward.over_channels(request, self._pods, pod=pod, ports=ports_of(request))
 
     def _running_container(self, pod: Obj, container: str) -> RunningContainer:
-        run = running(pod, container)
+        run = current_run(pod, container)
         if run is None:
-            raise Refusal(500, f'container not found ("{container}")')
+            raise RequestError(500, f'container not found ("{container}")')
         return RunningContainer(self._pods, self._clock, pod, container, run, self._perform)
 
 
@@ -200,7 +202,7 @@ async def _over(request: web.BaseRequest, options: Options, serve: Serve) -> Ans
         await spdy_sessions.over_spdy(request, options, serve)
         return Upgraded()
     if not is_upgrade_request(request.headers, WEBSOCKET):
-        raise Refusal(400, "Upgrade request required")
+        raise RequestError(400, "Upgrade request required")
     _check_offered(request, websockets.PROTOCOLS)
     return await websockets.over_websocket(request, options, serve)
 
@@ -209,7 +211,7 @@ def _check_offered(request: web.BaseRequest, known: tuple[str, ...]) -> None:
     """Refuse a client that offers only unknown protocols; one that offers none gets the oldest."""
     named = offered(request)
     if named and not set(named) & set(known):
-        raise Refusal(400, f"unable to upgrade: none of the protocols [{' '.join(named)}] is known")
+        raise RequestError(400, f"unable to upgrade: none of the protocols [{' '.join(named)}] is known")
 
 
 def _authorize(request: web.BaseRequest) -> None:
@@ -217,19 +219,19 @@ def _authorize(request: web.BaseRequest) -> None:
     transport = request.transport
     certificate = transport.get_extra_info("peercert") if transport is not None else None
     if not certificate:
-        raise Refusal(401, "Unauthorized")
+        raise RequestError(401, "Unauthorized")
     subject = [pair for part in certificate.get("subject", ()) for pair in part]
     if ("organizationName", ADMINISTRATORS) not in subject:
         user = next((value for name, value in subject if name == "commonName"), "")
         verb = "create" if request.method == "POST" else "get"
-        raise Refusal(403, f"Forbidden (user={user}, verb={verb}, resource=nodes, subresource(s)=[proxy])")
+        raise RequestError(403, f"Forbidden (user={user}, verb={verb}, resource=nodes, subresource(s)=[proxy])")
 
 
-Route: TypeAlias = Callable[[Kubelets, web.BaseRequest, Obj, str], Awaitable[Answer]]
+Route: TypeAlias = Callable[[KubeletServer, web.BaseRequest, Obj, str], Awaitable[Answer]]
 ROUTES: Mapping[str, Route] = {
-    "attach": Kubelets.attach,
-    "containerLogs": Kubelets.logs,
-    "exec": Kubelets.execute,
-    "portForward": Kubelets.forward,
+    "attach": KubeletServer.attach,
+    "containerLogs": KubeletServer.logs,
+    "exec": KubeletServer.execute,
+    "portForward": KubeletServer.forward,
 }
 """The first part of a path → the method that serves it."""

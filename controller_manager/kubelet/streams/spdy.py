@@ -13,7 +13,7 @@ from typing import TypeAlias
 from controller_manager.kubelet.streams.spdy_dictionary import DICTIONARY
 
 
-class Type(IntEnum):
+class FrameType(IntEnum):
     """The control frames that are supported."""
 
     SYN_STREAM = 1
@@ -24,7 +24,7 @@ class Type(IntEnum):
     HEADERS = 8
 
 
-class Reset(IntEnum):
+class ResetReason(IntEnum):
     """The reasons to reset a stream."""
 
     PROTOCOL_ERROR = 1
@@ -32,7 +32,7 @@ class Reset(IntEnum):
     CANCEL = 5
 
 
-LONGEST_CONTROL = 64 * 1024
+MAX_CONTROL_LENGTH = 64 * 1024
 """The maximum bytes of a control frame, and of its uncompressed headers."""
 
 _VERSION = 3
@@ -118,15 +118,15 @@ class Framer:
                 return _HEAD.pack(stream, _flags(final=final) << 24 | len(data)) + data
             case SynStream(stream, headers, final):
                 body = _STREAM_HEAD.pack(stream, 0, 0, 0) + self._compressed(headers)
-                return _control(Type.SYN_STREAM, body, _flags(final=final))
+                return _control(FrameType.SYN_STREAM, body, _flags(final=final))
             case SynReply(stream, headers, final):
-                return _control(Type.SYN_REPLY, _ID.pack(stream) + self._compressed(headers), _flags(final=final))
+                return _control(FrameType.SYN_REPLY, _ID.pack(stream) + self._compressed(headers), _flags(final=final))
             case RstStream(stream, status):
-                return _control(Type.RST_STREAM, _PAIR.pack(stream, status))
+                return _control(FrameType.RST_STREAM, _PAIR.pack(stream, status))
             case Ping(identifier):
-                return _control(Type.PING, _ID.pack(identifier))
+                return _control(FrameType.PING, _ID.pack(identifier))
             case GoAway(last, status):
-                return _control(Type.GOAWAY, _PAIR.pack(last, status))
+                return _control(FrameType.GOAWAY, _PAIR.pack(last, status))
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         """Yield the frames that bytes complete; data is passed on as it comes.
@@ -139,10 +139,10 @@ class Framer:
             frame = self._data() if self._open else self._next()
             if frame is None:
                 return
-            if not isinstance(frame, _Skipped):
+            if not isinstance(frame, _IgnoredFrame):
                 yield frame
 
-    def _next(self) -> "Frame | _Skipped | None":
+    def _next(self) -> "Frame | _IgnoredFrame | None":
         if len(self._received) < _HEAD.size:
             return None
         first, second = _HEAD.unpack_from(self._received)
@@ -155,7 +155,7 @@ class Framer:
             return self._data()
         if first >> 16 & 0x7FFF != _VERSION:
             raise SpdyError(f"a frame of SPDY version {first >> 16 & 0x7FFF}")
-        if length > LONGEST_CONTROL:
+        if length > MAX_CONTROL_LENGTH:
             raise SpdyError(f"a control frame of {length} bytes")
         end = _HEAD.size + length
         if len(self._received) < end:
@@ -178,21 +178,21 @@ class Framer:
         self._open = None
         return Data(frame.stream, received, final=frame.final)
 
-    def _control(self, kind: int, flags: int, body: bytes) -> "Frame | _Skipped":
+    def _control(self, kind: int, flags: int, body: bytes) -> "Frame | _IgnoredFrame":
         try:
             match kind:
-                case Type.SYN_STREAM:
+                case FrameType.SYN_STREAM:
                     stream = _STREAM_HEAD.unpack_from(body)[0] & _ID_MASK
                     return SynStream(stream, self._decompressed(body[_STREAM_HEAD.size :]), final=bool(flags & _FIN))
-                case Type.SYN_REPLY:
+                case FrameType.SYN_REPLY:
                     return SynReply(_ID.unpack_from(body)[0], self._decompressed(body[4:]), final=bool(flags & _FIN))
-                case Type.RST_STREAM:
+                case FrameType.RST_STREAM:
                     return RstStream(*_PAIR.unpack_from(body))
-                case Type.PING:
+                case FrameType.PING:
                     return Ping(*_ID.unpack_from(body))
-                case Type.GOAWAY:
+                case FrameType.GOAWAY:
                     return GoAway(*_PAIR.unpack_from(body))
-                case Type.HEADERS:
+                case FrameType.HEADERS:
                     self._decompressed(body[4:])  # later headers need the state that these leave behind
         except struct.error as error:
             raise SpdyError(f"a control frame of type {kind} is too short") from error
@@ -207,11 +207,11 @@ class Framer:
 
     def _decompressed(self, packed: bytes) -> Mapping[str, str]:
         try:
-            block = self._decompressor.decompress(packed, LONGEST_CONTROL)
+            block = self._decompressor.decompress(packed, MAX_CONTROL_LENGTH)
         except zlib.error as error:
             raise SpdyError(f"headers that cannot be unpacked: {error}") from error
         if self._decompressor.unconsumed_tail:
-            raise SpdyError(f"headers of more than {LONGEST_CONTROL} bytes")
+            raise SpdyError(f"headers of more than {MAX_CONTROL_LENGTH} bytes")
         texts = list(_texts(block))
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
@@ -223,11 +223,11 @@ class _OpenData:
     final: bool
 
 
-class _Skipped:
+class _IgnoredFrame:
     """A frame that is ignored: SETTINGS, WINDOW_UPDATE, later HEADERS, and unknown ones."""
 
 
-_SKIPPED = _Skipped()
+_SKIPPED = _IgnoredFrame()
 
 
 def _texts(block: bytes) -> Iterator[str]:

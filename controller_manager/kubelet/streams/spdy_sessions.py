@@ -6,10 +6,10 @@ from contextlib import AbstractAsyncContextManager
 from aiohttp import web
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.streams.multiplexing import Connection, Pipe, Stream
+from controller_manager.kubelet.streams.multiplexing import Pipe, SpdyConnection, Stream
 from controller_manager.kubelet.streams.sessions import Options, Serve, encode_status, while_listening
-from controller_manager.kubelet.streams.upgrade import taken_over
-from controller_manager.kubelet.streams.websockets import FAREWELL
+from controller_manager.kubelet.streams.upgrade import take_over
+from controller_manager.kubelet.streams.websockets import CLOSE_TIMEOUT
 
 SPDY = "SPDY/3.1"
 PROTOCOLS = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
@@ -29,7 +29,7 @@ class HandshakeError(Exception):
         self.known = known
 
 
-def negotiated(request: web.BaseRequest, known: tuple[str, ...]) -> str:
+def negotiate(request: web.BaseRequest, known: tuple[str, ...]) -> str:
     """Return the first of a client's protocols that is known (httpstream.Handshake).
 
     Raises:
@@ -52,7 +52,7 @@ def negotiated(request: web.BaseRequest, known: tuple[str, ...]) -> str:
 def speaking_spdy(request: web.BaseRequest, protocol: str) -> AbstractAsyncContextManager[Pipe]:
     """Change the connection of a request to SPDY with a protocol on it (see taken_over)."""
     headers = {"Connection": "Upgrade", "Upgrade": SPDY, "X-Stream-Protocol-Version": protocol}
-    return taken_over(request, headers)
+    return take_over(request, headers)
 
 
 class SpdySession:
@@ -68,7 +68,7 @@ class SpdySession:
         if options.tty and protocol in WITH_SIZES:
             self._expected.add("resize")
         self._complete = asyncio.Event()
-        self.connection = Connection(pipe, self._opened)
+        self.connection = SpdyConnection(pipe, self._opened)
 
     async def ready(self) -> None:
         """Wait until the client has opened its streams.
@@ -122,10 +122,10 @@ async def over_spdy(request: web.BaseRequest, options: Options, serve: Serve) ->
         HandshakeError: the client supports no known version.
         ConnectionError: the client is gone.
     """
-    protocol = negotiated(request, PROTOCOLS)
+    protocol = negotiate(request, PROTOCOLS)
     async with speaking_spdy(request, protocol) as pipe:
         session = SpdySession(pipe, protocol, options)
-        await while_listening(session.connection.run(), _served(session, serve))
+        await while_listening(session.connection.serve(), _served(session, serve))
 
 
 async def _served(session: SpdySession, serve: Serve) -> Obj:
@@ -135,5 +135,5 @@ async def _served(session: SpdySession, serve: Serve) -> Obj:
         return {}
     status = await serve(session)
     await session.finish(status)
-    await asyncio.sleep(FAREWELL)  # the client closes when it has read all; then this is cancelled
+    await asyncio.sleep(CLOSE_TIMEOUT)  # the client closes when it has read all; then this is cancelled
     return status

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 INTERRUPT, END, ERASE_LINE, ERASE_WORD, ESCAPE = 0x03, 0x04, 0x15, 0x17, 0x1B
 BACKSPACE = frozenset((0x08, 0x7F))
-LONGEST_LINE = 4096
+MAX_LINE_LENGTH = 4096
 _BACK = b"\b \b"
 
 
@@ -18,18 +18,18 @@ class Echo:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class InputLine:
     """A line with its newline; without one if it was ended with Ctrl-D, and empty if Ctrl-D came alone."""
 
     line: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Interrupted:
+class Interrupt:
     """Ctrl-C."""
 
 
-Event: TypeAlias = Echo | Typed | Interrupted
+Event: TypeAlias = Echo | InputLine | Interrupt
 
 
 class LineEditor:
@@ -58,7 +58,7 @@ class LineEditor:
         if key in b"\r\n":
             line, self._line = bytes(self._line), bytearray()
             yield Echo(b"\r\n")
-            yield Typed(line + b"\n")
+            yield InputLine(line + b"\n")
         elif key in BACKSPACE:
             yield from self._erase(_letter(self._line))
         elif key == ERASE_LINE:
@@ -68,11 +68,11 @@ class LineEditor:
         elif key == INTERRUPT:
             self._line.clear()
             yield Echo(b"^C")
-            yield Interrupted()
+            yield Interrupt()
         elif key == END:
             line, self._line = bytes(self._line), bytearray()
-            yield Typed(line)
-        elif key >= 0x20 and len(self._line) < LONGEST_LINE:
+            yield InputLine(line)
+        elif key >= 0x20 and len(self._line) < MAX_LINE_LENGTH:
             self._line.append(key)
             yield Echo(bytes([key]))
 

@@ -10,7 +10,7 @@ PIECE = 64 * 1024
 """The bytes that are read at once."""
 
 
-class Raw:
+class RawConnection:
     """The bytes of a connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -47,7 +47,7 @@ class _UpgradedReader(asyncio.StreamReaderProtocol):
 
 
 @asynccontextmanager
-async def taken_over(request: web.BaseRequest, headers: Mapping[str, str]) -> AsyncIterator[Raw]:
+async def take_over(request: web.BaseRequest, headers: Mapping[str, str]) -> AsyncIterator[RawConnection]:
     """Take over the connection of a request, after the answer that changes its protocol; close it at the end.
 
     Raises:
@@ -64,6 +64,6 @@ async def taken_over(request: web.BaseRequest, headers: Mapping[str, str]) -> As
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     writer.write(f"HTTP/1.1 101 Switching Protocols\r\n{head}\r\n".encode())
     try:
-        yield Raw(reader, writer)
+        yield RawConnection(reader, writer)
     finally:
         transport.close()

@@ -25,10 +25,10 @@ PROTOCOLS = (
 )
 STDIN, STDOUT, STDERR, ERROR, CLOSE = 0, 1, 2, 3, 255
 NO_CHANNEL = -1
-LONGEST_MESSAGE = 4 * 1024 * 1024
-PIECE = 32 * 1024
+MAX_MESSAGE_LENGTH = 4 * 1024 * 1024
+MESSAGE_SIZE = 32 * 1024
 """The bytes that are sent in one message."""
-FAREWELL = 10.0
+CLOSE_TIMEOUT = 10.0
 """The seconds that a client has to receive the final status."""
 
 
@@ -52,8 +52,8 @@ class Channels:
         Raises:
             ConnectionError: the client is gone.
         """
-        for start in range(0, len(data) or 1, PIECE):
-            piece = data[start : start + PIECE]
+        for start in range(0, len(data) or 1, MESSAGE_SIZE):
+            piece = data[start : start + MESSAGE_SIZE]
             if self._in_letters:
                 await self.socket.send_str(str(channel) + b64encode(piece).decode())
             else:
@@ -101,7 +101,7 @@ class WebSocketSession:
         data = encode_status(status, structured=structured)
         if data:
             await self._channels.send(ERROR, data)
-        async with asyncio.timeout(FAREWELL):
+        async with asyncio.timeout(CLOSE_TIMEOUT):
             await self._channels.socket.close()
 
     async def listen(self) -> None:
@@ -120,7 +120,7 @@ async def open_websocket(request: web.BaseRequest, protocols: Sequence[str]) -> 
     Raises:
         web.HTTPException: the request is not a WebSocket handshake.
     """
-    socket = web.WebSocketResponse(protocols=protocols, compress=False, max_msg_size=LONGEST_MESSAGE)
+    socket = web.WebSocketResponse(protocols=protocols, compress=False, max_msg_size=MAX_MESSAGE_LENGTH)
     await socket.prepare(request)
     return socket
 

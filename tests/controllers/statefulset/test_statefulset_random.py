@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
-from controller_manager.controllers.statefulset.ordinals import Health, ordinal_of
+from controller_manager.controllers.statefulset.ordinals import HealthCriteria, ordinal_of
 from controller_manager.reconcile.contract import Create, Delete, Update
 from controller_manager.reconcile.kinds import CONTROLLER_REVISION, POD, STATEFUL_SET
 from controller_manager.reconcile.pods import is_ready
@@ -56,8 +56,8 @@ class Watcher:
         return parent["spec"], {ordinal: pod for ordinal, pod in pods.items() if ordinal is not None}
 
     def healthy(self, spec, pod):
-        health = Health(self.cluster.now, spec.get("minReadySeconds") or 0)
-        return pod is not None and health.available(pod) and not pod["metadata"].get("deletionTimestamp")
+        health = HealthCriteria(self.cluster.now, spec.get("minReadySeconds") or 0)
+        return pod is not None and health.is_available(pod) and not pod["metadata"].get("deletionTimestamp")
 
     def pod_made(self, pod):
         spec, pods = self.view()

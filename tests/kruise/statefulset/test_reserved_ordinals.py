@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller_manager.controllers.statefulset.ordinals import Replica, arrange
-from controller_manager.kruise.statefulset.reserved_ordinals import Ordinals, reserved, usable_ordinals
+from controller_manager.controllers.statefulset.ordinals import Replica, group_by_ordinal
+from controller_manager.kruise.statefulset.reserved_ordinals import Ordinals, reserved_ordinals, usable_ordinals
 
 
 def ordinals(replicas, given=(), start=0):
@@ -43,7 +43,7 @@ def test_a_set_that_says_nothing_wants_one_pod():
 
 @pytest.mark.parametrize("wrong", ["3", "3-1", "a-b", "1-", "1-2-3", "", "-1", "1 - 2", "\u0661-3", "0-" + "9" * 5000])
 def test_nothing_is_reserved_where_something_cannot_be_understood(wrong):
-    assert reserved([0, wrong, "4-5"]) == []
+    assert reserved_ordinals([0, wrong, "4-5"]) == []
 
 
 def test_whatever_is_reserved_it_is_not_counted_one_by_one():
@@ -60,7 +60,7 @@ def test_so_many_of_the_first_ordinals_stay_below(number, expected):
 
 def test_pods_of_reserved_ordinals_are_condemned():
     pods = {number: {"metadata": {"name": f"web-{number}"}} for number in (0, 1, 4)}
-    arranged = arrange("web", pods.values(), ordinals(3, [1]))
+    arranged = group_by_ordinal("web", pods.values(), ordinals(3, [1]))
     assert arranged.replicas == (Replica(0, pods[0]), Replica(2, None), Replica(3, None))
     assert [replica.ordinal for replica in arranged.condemned] == [4, 1]
 
@@ -73,7 +73,7 @@ TAKEN = st.lists(
 
 @given(replicas=st.integers(0, 8), given=TAKEN, start=st.integers(0, 9))
 def test_there_are_as_many_as_wanted_none_of_them_reserved_and_none_left_out(replicas, given, start):
-    taken = {number for span in reserved(given) for number in span}
+    taken = {number for span in reserved_ordinals(given) for number in span}
     free = [number for number in range(start, 60) if number not in taken]
     chosen = ordinals(replicas, given, start)
     assert list(chosen) == free[:replicas]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from controller_manager.kubelet.container.container import Container
-from controller_manager.kubelet.container.execution import begin
-from controller_manager.kubelet.container.files import Files, Quota
-from controller_manager.kubelet.container.syscalls import Now, Process, Read, Sleep, Turn, Write
+from controller_manager.kubelet.container.execution import execute
+from controller_manager.kubelet.container.files import FileSystem, Quota
+from controller_manager.kubelet.container.syscalls import Now, Process, Read, Sleep, Write, Yield
 
 NOW = 1_800_000_000.0
 """2027-01-15T08:00:00Z."""
@@ -49,7 +49,7 @@ def run_process(process: Process, given: Iterable[bytes] = (), most: int = STEPS
                     ran.slept += seconds
                 case Now():
                     answer = now
-                case Turn():
+                case Yield():
                     answer = None
     except StopIteration as end:
         ran.code = end.value
@@ -65,12 +65,12 @@ class Box:
 
     container: Container = field(
         default_factory=lambda: Container(
-            Files(Quota(1_000_000)), "web-0", {"PATH": "/bin", "HOSTNAME": "web-0", "HOME": "/root"}
+            FileSystem(Quota(1_000_000)), "web-0", {"PATH": "/bin", "HOSTNAME": "web-0", "HOME": "/root"}
         )
     )
 
     def run(self, *command: str, given: Iterable[bytes] = (), terminal: bool = False, most: int = STEPS) -> Ran:
-        return run_process(begin(self.container, command, terminal=terminal), given, most)
+        return run_process(execute(self.container, command, terminal=terminal), given, most)
 
     def sh(self, script: str, *arguments: str, given: Iterable[bytes] = (), most: int = STEPS) -> Ran:
         return self.run("sh", "-c", script, *arguments, given=given, most=most)

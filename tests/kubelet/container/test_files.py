@@ -1,6 +1,6 @@
 import pytest
 
-from controller_manager.kubelet.container.files import NODE_SIZE, Directory, FileError, Files, Quota
+from controller_manager.kubelet.container.files import NODE_SIZE, Directory, FileError, FileSystem, Quota
 
 NOW = 0.0
 
@@ -11,8 +11,8 @@ def quota() -> Quota:
 
 
 @pytest.fixture
-def files(quota: Quota) -> Files:
-    made = Files(quota)
+def files(quota: Quota) -> FileSystem:
+    made = FileSystem(quota)
     made.make_directory("/a/b", NOW, parents=True)
     made.write("/a/b/f", b"content", NOW)
     made.link("/a/up", "..", NOW)
@@ -80,7 +80,7 @@ def test_a_full_disk_keeps_what_it_has(files, quota):
 
 def test_the_room_of_all_is_shared():
     whole = Quota(3000)
-    first, second = Files(Quota(2000, whole)), Files(Quota(2000, whole))
+    first, second = FileSystem(Quota(2000, whole)), FileSystem(Quota(2000, whole))
     first.write("/f", bytes(1700), NOW)
     with pytest.raises(FileError, match="No space left on device"):
         second.write("/f", bytes(1700), NOW)
@@ -96,7 +96,7 @@ def test_a_device_keeps_nothing(files, quota):
 
 def test_what_is_mounted_is_shared_and_cannot_be_removed(files):
     volume = Directory(mounted=True)
-    other = Files(Quota(10_000))
+    other = FileSystem(Quota(10_000))
     for tree in (files, other):
         tree.root.entries["data"] = volume
     files.write("/data/f", b"shared", NOW)

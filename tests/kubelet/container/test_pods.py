@@ -6,9 +6,9 @@ import pytest
 from controller_manager.kubelet.container.downward_api import PodEnvironment
 from controller_manager.kubelet.container.environment import environment_of
 from controller_manager.kubelet.container.files import Directory, Quota
-from controller_manager.kubelet.container.log_output import Printing, printed
+from controller_manager.kubelet.container.log_output import LogSource, log_lines
 from controller_manager.kubelet.container.rootfs import new_container
-from controller_manager.kubelet.container.runs import NoLogError, Run, logged, running
+from controller_manager.kubelet.container.runs import ContainerRun, NoLogError, current_run, run_to_log
 
 NOW = 1_800_000_000.0
 CONFIG = {"data": {"COLOUR": "red", "nested.txt": "line\n"}}
@@ -155,7 +155,7 @@ def test_a_part_of_a_volume_may_be_mounted():
 
 def lines(seen: Any, until: float, started: float = NOW) -> list[tuple[float, str]]:
     box = partial(furnish, seen)
-    printed_lines = printed(Printing(seen, seen["spec"]["containers"][0], box, started), NOW + until)
+    printed_lines = log_lines(LogSource(seen, seen["spec"]["containers"][0], box, started), NOW + until)
     output = []
     for line in printed_lines:
         if line is not None:
@@ -197,7 +197,7 @@ def no_files() -> Any:
 @pytest.mark.parametrize(("annotations", "expected"), [({}, b"mockube: "), ({"mockube.io/logs": "one"}, b"one")])
 def test_a_container_whose_command_is_not_asked_prints_without_having_files(annotations, expected):
     seen = pod(annotations=annotations)
-    (line,) = printed(Printing(seen, seen["spec"]["containers"][0], no_files, NOW), NOW)
+    (line,) = log_lines(LogSource(seen, seen["spec"]["containers"][0], no_files, NOW), NOW)
     assert line is not None
     assert line.text.startswith(expected)
 
@@ -206,7 +206,7 @@ def test_a_container_whose_command_is_not_asked_prints_without_having_files(anno
 def test_what_names_no_container_is_not_for_init_containers_that_end(policy, expected):
     init = {"name": "setup", "image": "setup"} | policy
     seen = pod(annotations={"mockube.io/logs": "all"}, initContainers=[init])
-    (line,) = printed(Printing(seen, init, partial(furnish, seen), NOW), NOW)
+    (line,) = log_lines(LogSource(seen, init, partial(furnish, seen), NOW), NOW)
     assert line is not None
     assert line.text.decode().startswith(expected)
 
@@ -229,18 +229,18 @@ ENDED = {
 }
 RUNNING = {"running": {"startedAt": "2027-01-15T08:00:00Z"}}
 LOGS = [
-    ({"containerID": "c://1", "state": RUNNING}, False, Run("c://1", NOW)),
+    ({"containerID": "c://1", "state": RUNNING}, False, ContainerRun("c://1", NOW)),
     ({"containerID": "c://1", "state": RUNNING}, True, 'previous terminated container "web" in pod "web-0" not found'),
     (
         {"containerID": "c://1", "state": RUNNING, "lastState": {"terminated": ENDED}},
         True,
-        Run("c://2", NOW, NOW + 5),
+        ContainerRun("c://2", NOW, NOW + 5),
     ),
-    ({"state": {"terminated": ENDED}}, False, Run("c://2", NOW, NOW + 5)),
+    ({"state": {"terminated": ENDED}}, False, ContainerRun("c://2", NOW, NOW + 5)),
     (
         {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ENDED}},
         False,
-        Run("c://2", NOW, NOW + 5),
+        ContainerRun("c://2", NOW, NOW + 5),
     ),
     (
         {"state": {"waiting": {"reason": "ContainerCreating"}}},
@@ -267,16 +267,16 @@ LOGS = [
 def test_the_log_is_that_of_the_run_that_is_meant_or_there_is_none(status, previous, expected):
     seen = pod()
     seen["status"]["containerStatuses"] = [{"name": "web"} | status] if status else []
-    if isinstance(expected, Run):
-        assert logged(seen, "web", previous=previous) == expected
+    if isinstance(expected, ContainerRun):
+        assert run_to_log(seen, "web", previous=previous) == expected
     else:
         with pytest.raises(NoLogError) as refused:
-            logged(seen, "web", previous=previous)
+            run_to_log(seen, "web", previous=previous)
         assert str(refused.value) == expected
 
 
 def test_a_container_runs_while_its_status_says_so():
     seen = pod()
     seen["status"]["containerStatuses"] = [{"name": "web", "containerID": "c://1", "state": RUNNING}]
-    assert running(seen, "web") == Run("c://1", NOW)
-    assert running(seen, "other") is None
+    assert current_run(seen, "web") == ContainerRun("c://1", NOW)
+    assert current_run(seen, "other") is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller_manager.kubelet.pods.lifecycle import advance
+from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.kubelet.pods.steps import Step
 from controller_manager.reconcile.times import stamp
@@ -94,10 +94,10 @@ class Life:
     def look(self, at: float | None = None) -> Step:
         """Look at the pod, now or so many seconds after the beginning."""
         self.now = self.now if at is None else START + at
-        step = advance(self.pod, PLACE, self.now)
+        step = next_step(self.pod, PLACE, self.now)
         if step.status is not None:
             self.pod = self.pod | {"status": step.status}
-        if step.status is not None or step.events or step.gone:
+        if step.status is not None or step.events or step.delete:
             self.steps.append((self.now - START, step))
         return step
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import already_exists, not_found
-from controller_manager.kubelet.node.controller import SPEC, START
+from controller_manager.kubelet.node.controller import SPEC, START_KEY
 from controller_manager.reconcile.contract import Change, Create, Patch, RecordEvent, RequeueAfter, Settings, Update
 from controller_manager.reconcile.kinds import LEASE, NODE
 from controller_manager.reconcile.nodes import renewal_period
@@ -16,7 +16,7 @@ THREE = Settings(nodes=3)
 def made(reconcile):
     """The nodes that are made at a start, where some are there already."""
     return lambda *there, settings=THREE: [
-        create.obj for create in reconcile(SPEC, START, {NODE: list(there)}, settings=settings).of(Create)
+        create.obj for create in reconcile(SPEC, START_KEY, {NODE: list(there)}, settings=settings).of(Create)
     ]
 
 
@@ -100,12 +100,12 @@ def test_nodes_that_are_there_are_taken_over(made, make_node):
 
 
 def test_a_node_that_came_meanwhile_is_taken_over_too(reconcile):
-    done = reconcile(SPEC, START, {}, lambda _: already_exists("", "nodes", "node-1"), settings=THREE)
+    done = reconcile(SPEC, START_KEY, {}, lambda _: already_exists("", "nodes", "node-1"), settings=THREE)
     assert (done.error, done.events) == (None, [])
 
 
 def test_a_start_is_told_of(reconcile):
-    done = reconcile(SPEC, START, {}, settings=Settings(nodes=2))
+    done = reconcile(SPEC, START_KEY, {}, settings=Settings(nodes=2))
     assert [(event.reason, event.message, event.component, event.host) for event in done.of(RecordEvent)] == [
         ("Starting", "Starting kubelet.", "kubelet", "node-1"),
         ("Starting", "Starting kubelet.", "kubelet", "node-2"),
@@ -113,7 +113,7 @@ def test_a_start_is_told_of(reconcile):
 
 
 def test_nodes_are_made_at_the_start_alone(make_world, make_node):
-    assert (SPEC.periodic, SPEC.every) == ((START,), 0)
+    assert (SPEC.periodic, SPEC.every) == ((START_KEY,), 0)
     [trigger] = [watch.trigger for watch in SPEC.watches if watch.trigger]
     assert list(trigger(make_world(SPEC), Change(make_node(), None))) == []
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.kubelet.addresses import Blocks, PodAddresses, host_address, prefix_for
+from controller_manager.kubelet.addresses import NodeBlocks, PodAddresses, host_address, prefix_for
 from controller_manager.reconcile.nodes import address_of
 
 CLUSTER = "10.244.0.0/22"
@@ -17,13 +17,13 @@ def pod(uid, address="", phase="Running"):
 
 
 def test_nodes_get_blocks_in_order_until_there_are_none():
-    blocks = Blocks()
+    blocks = NodeBlocks()
     taken = [blocks.allocate(name, CLUSTER, 24) for name in ("a", "b", "a", "c", "d", "e")]
     assert taken == ["10.244.0.0/24", "10.244.1.0/24", "10.244.0.0/24", "10.244.2.0/24", "10.244.3.0/24", ""]
 
 
 def test_blocks_that_nodes_have_are_taken_until_they_go():
-    blocks = Blocks()
+    blocks = NodeBlocks()
     blocks.change(None, None, node("old", "10.244.0.0/24"))
     assert blocks.allocate("new", CLUSTER, 24) == "10.244.1.0/24"
     blocks.change(None, node("old", "10.244.0.0/24"), None)
@@ -83,13 +83,13 @@ def test_without_a_block_there_is_no_address():
 def test_a_block_that_is_none_has_no_addresses_and_disturbs_nobody(block):
     assert PodAddresses().allocate("a", block) == ""
     assert host_address(block, CLUSTER) == ""
-    blocks = Blocks()
+    blocks = NodeBlocks()
     blocks.change(None, None, node("odd", block))
     assert blocks.allocate("new", CLUSTER, 24) == "10.244.0.0/24"
 
 
 def test_a_block_may_name_any_of_its_addresses():
-    blocks = Blocks()
+    blocks = NodeBlocks()
     blocks.change(None, None, node("odd", "10.244.0.77/24"))
     assert blocks.allocate("new", CLUSTER, 24) == "10.244.1.0/24"
 

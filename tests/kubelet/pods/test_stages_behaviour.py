@@ -5,12 +5,12 @@ from math import inf
 import pytest
 
 from controller_manager.kubelet.pods.behaviour import (
-    PLAIN,
+    DEFAULT_BEHAVIOUR,
     Behaviour,
     behaviour_of,
     evicted_after,
+    invalid_override_messages,
     overrides_of,
-    problems,
 )
 
 JOB = {"ownerReferences": [{"kind": "Job", "name": "j", "uid": "u"}]}
@@ -26,7 +26,7 @@ def behaviour(make_pod):
 
 
 def test_a_container_of_which_nothing_is_said_runs_on(behaviour):
-    assert behaviour("nginx:1.27") is PLAIN
+    assert behaviour("nginx:1.27") is DEFAULT_BEHAVIOUR
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_usual_pull_error_need_not_be_written_down(behaviour):
     error = behaviour(annotations={"mockube.io/pull-error": "true"}).pull_error
     assert error.endswith("docker.io/library/nginx:1.27: not found")
     assert behaviour(annotations={"mockube.io/pull-failures": "2"}) == Behaviour(pull_error=error, pull_failures=2)
-    assert behaviour("nginx:1.161", annotations={"mockube.io/pull-error": "false"}) == PLAIN
+    assert behaviour("nginx:1.161", annotations={"mockube.io/pull-error": "false"}) == DEFAULT_BEHAVIOUR
 
 
 @pytest.mark.parametrize(
@@ -111,20 +111,20 @@ def test_an_image_and_a_command_go_together(behaviour):
 
 def test_what_is_there_to_end_ends_although_its_command_is_not_understood(behaviour):
     command = ["perl", "-wle", "print bpi(2000)"]
-    assert behaviour("perl", command=command) == PLAIN
+    assert behaviour("perl", command=command) == DEFAULT_BEHAVIOUR
     assert behaviour("perl", command=command, meta=JOB) == Behaviour(exit_after=0)
     assert behaviour("perl", command=command, is_init=True) == Behaviour(exit_after=0)
 
 
 def test_what_runs_on_for_certain_runs_on_in_a_job_too(behaviour):
-    assert behaviour("busybox", command=["sleep", "infinity"], meta=JOB) == PLAIN
+    assert behaviour("busybox", command=["sleep", "infinity"], meta=JOB) == DEFAULT_BEHAVIOUR
 
 
 def test_values_that_mean_nothing_are_told(make_pod):
     pod = make_pod(
         annotations={"mockube.io/exit-code": "many", "web.mockube.io/evict-after": "x", "other/exit-code": "y"}
     )
-    assert list(problems(overrides_of(pod))) == [
+    assert list(invalid_override_messages(overrides_of(pod))) == [
         'Annotation mockube.io/exit-code is ignored: "many" is no number',
         'Annotation web.mockube.io/evict-after is ignored: "x" is no duration: write "90", "1m30s" or "never"',
     ]

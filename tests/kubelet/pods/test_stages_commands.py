@@ -4,51 +4,51 @@ from math import inf
 
 import pytest
 
-from controller_manager.kubelet.pods.commands import Ending, ending_of
+from controller_manager.kubelet.pods.commands import CommandEnding, ending_of
 from controller_manager.kubelet.pods.durations import duration
 from controller_manager.kubelet.pods.restarts import pull_attempt, pull_due, restart_delay, should_restart
 from controller_manager.reconcile.images import image_of
 
-RUNS_ON, UNKNOWN = Ending(inf), None
+RUNS_ON, UNKNOWN = CommandEnding(inf), None
 
 
 @pytest.mark.parametrize(
     ("command", "ending"),
     [
-        (["sleep", "5"], Ending(5)),
-        (["/bin/sleep", "1m"], Ending(60)),
+        (["sleep", "5"], CommandEnding(5)),
+        (["/bin/sleep", "1m"], CommandEnding(60)),
         (["sleep", "infinity"], RUNS_ON),
         (["sleep", "soon"], UNKNOWN),
         (["sleep"], UNKNOWN),
-        (["true"], Ending()),
-        (["false"], Ending(code=1)),
-        (["echo", "hello"], Ending()),
+        (["true"], CommandEnding()),
+        (["false"], CommandEnding(code=1)),
+        (["echo", "hello"], CommandEnding()),
         (["tail", "-f", "/dev/null"], RUNS_ON),
         (["nginx", "-g", "daemon off;"], UNKNOWN),
         (["sh"], RUNS_ON),
         (["sh", "-c"], UNKNOWN),
         (["sh", "script.sh"], UNKNOWN),
-        (["sh", "-c", "exit 3"], Ending(code=3)),
-        (["sh", "-c", "exit 300"], Ending(code=44)),
+        (["sh", "-c", "exit 3"], CommandEnding(code=3)),
+        (["sh", "-c", "exit 300"], CommandEnding(code=44)),
         (["sh", "-c", "exit $CODE"], UNKNOWN),
-        (["bash", "-ec", "sleep 2; false; sleep 5"], Ending(2, 1)),
-        (["/bin/sh", "-c", "echo hello && sleep 3600"], Ending(3600)),
-        (["sh", "-c", "sleep 2; sleep 3; exit 7"], Ending(5, 7)),
-        (["sh", "-c", "false && sleep 9"], Ending(0, 1)),
-        (["sh", "-c", "false || sleep 9"], Ending(9)),
-        (["sh", "-c", "false; exit"], Ending(0, 1)),
-        (["sh", "-c", "set -e; false; sleep 9"], Ending(0, 1)),
-        (["sh", "-c", "set -e\n# a comment\nfalse || true\nsleep 9"], Ending(9)),
-        (["sh", "-c", "sleep 1; exec sleep 2"], Ending(3)),
+        (["bash", "-ec", "sleep 2; false; sleep 5"], CommandEnding(2, 1)),
+        (["/bin/sh", "-c", "echo hello && sleep 3600"], CommandEnding(3600)),
+        (["sh", "-c", "sleep 2; sleep 3; exit 7"], CommandEnding(5, 7)),
+        (["sh", "-c", "false && sleep 9"], CommandEnding(0, 1)),
+        (["sh", "-c", "false || sleep 9"], CommandEnding(9)),
+        (["sh", "-c", "false; exit"], CommandEnding(0, 1)),
+        (["sh", "-c", "set -e; false; sleep 9"], CommandEnding(0, 1)),
+        (["sh", "-c", "set -e\n# a comment\nfalse || true\nsleep 9"], CommandEnding(9)),
+        (["sh", "-c", "sleep 1; exec sleep 2"], CommandEnding(3)),
         (["sh", "-c", "while true; do date; sleep 5; done"], RUNS_ON),
         (["sh", "-c", "sleep 3; while :; do :; done"], RUNS_ON),
         (["sh", "-c", "for i in 1 2 3; do sleep $i; done"], UNKNOWN),
         (["sh", "-c", "sleep 5 & wait"], UNKNOWN),
         (["sh", "-c", "sleep 2; serve --port 80"], UNKNOWN),
-        (["sh", "-c", "exit 1; serve"], Ending(0, 1)),
+        (["sh", "-c", "exit 1; serve"], CommandEnding(0, 1)),
         (["sh", "-c", "echo 'unbalanced"], UNKNOWN),
-        (["sh", "-c", ""], Ending()),
-        (["sh", "-c", "echo done > /tmp/x; test -f /tmp/x"], Ending()),
+        (["sh", "-c", ""], CommandEnding()),
+        (["sh", "-c", "echo done > /tmp/x; test -f /tmp/x"], CommandEnding()),
     ],
 )
 def test_a_command_is_understood_or_not(command, ending):
@@ -58,14 +58,14 @@ def test_a_command_is_understood_or_not(command, ending):
 @pytest.mark.parametrize(
     ("image", "container", "ending"),
     [
-        ("busybox", {"args": ["sleep", "5"]}, Ending(5)),
-        ("docker.io/library/alpine:3", {"args": ["false"]}, Ending(code=1)),
+        ("busybox", {"args": ["sleep", "5"]}, CommandEnding(5)),
+        ("docker.io/library/alpine:3", {"args": ["false"]}, CommandEnding(code=1)),
         ("nginx", {"args": ["false"]}, UNKNOWN),
         ("nginx", {}, UNKNOWN),
-        ("busybox", {}, Ending()),
+        ("busybox", {}, CommandEnding()),
         ("busybox", {"stdin": True}, RUNS_ON),
-        ("hello-world", {}, Ending()),
-        ("web:1", {"command": ["sh", "-c"], "args": ["exit 4"]}, Ending(code=4)),
+        ("hello-world", {}, CommandEnding()),
+        ("web:1", {"command": ["sh", "-c"], "args": ["exit 4"]}, CommandEnding(code=4)),
     ],
 )
 def test_what_an_image_runs_by_itself_is_known_of_shells(image, container, ending):

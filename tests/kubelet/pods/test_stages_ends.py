@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.kubelet.pods.lifecycle import advance
+from controller_manager.kubelet.pods.lifecycle import next_step
 
 
 def test_a_crash_loop_backs_off_twice_as_long_each_time(live):
@@ -144,7 +144,7 @@ def deleted(live):
 def test_a_pod_that_is_deleted_stops_and_goes_at_once(deleted):
     life = deleted()
     step = life.look(10.1)
-    assert (step.gone, step.status, step.wait, life.event_texts) == (
+    assert (step.delete, step.status, step.wait, life.event_texts) == (
         True,
         None,
         None,
@@ -154,8 +154,8 @@ def test_a_pod_that_is_deleted_stops_and_goes_at_once(deleted):
 
 def test_a_pod_that_never_ran_goes_at_once(make_pod, node_context):
     meta = {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}
-    step = advance(make_pod(meta=meta), node_context, 1_800_000_001)
-    assert (step.gone, list(step.events)) == (True, [])
+    step = next_step(make_pod(meta=meta), node_context, 1_800_000_001)
+    assert (step.delete, list(step.events)) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_pod_that_never_ran_goes_at_once(make_pod, node_context):
 def test_a_pod_may_take_its_time_to_stop_but_no_more_than_its_grace(deleted, more, gone_at):
     life = deleted(**more)
     life.until(60)
-    assert next(int(at) for at, step in life.steps if step.gone) == gone_at
+    assert next(int(at) for at, step in life.steps if step.delete) == gone_at
     assert life.event_times("Killing") == [10]
 
 
@@ -178,12 +178,12 @@ def test_a_shorter_grace_is_heeded(deleted):
     life = deleted(annotations={"mockube.io/stop-after": "forever"})
     life.look(11)
     life.pod["metadata"] |= {"deletionTimestamp": "2027-01-15T08:00:13Z", "deletionGracePeriodSeconds": 1}
-    assert life.look(13).gone
+    assert life.look(13).delete
 
 
 def test_a_pod_whose_grace_is_over_and_that_is_still_there_goes_at_once_and_without_a_word(deleted):
     step = deleted(grace=0).look(10.1)
-    assert (step.gone, step.status, step.wait, list(step.events)) == (True, None, None, [])
+    assert (step.delete, step.status, step.wait, list(step.events)) == (True, None, None, [])
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_who_holds_a_pod_is_told_how_it_ended(deleted, annotations, code):
     life.pod["metadata"]["deletionGracePeriodSeconds"] = 0
     life.steps.clear()
     step = life.look(50)
-    assert (step.status, step.gone, list(step.events)) == (None, False, [])
+    assert (step.status, step.delete, list(step.events)) == (None, False, [])
 
 
 def test_what_never_started_is_said_to_be_unknown(deleted):
@@ -210,4 +210,4 @@ def test_what_never_started_is_said_to_be_unknown(deleted):
 def test_a_pod_that_has_ended_just_goes(deleted):
     life = deleted("busybox", command=["true"], spec={"restartPolicy": "Never"})
     step = life.look(11)
-    assert (step.gone, step.status, list(step.events)) == (True, None, [])
+    assert (step.delete, step.status, list(step.events)) == (True, None, [])

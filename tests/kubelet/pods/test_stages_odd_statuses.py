@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controller_manager.kubelet.pods.lifecycle import advance
+from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
 
 NOW = 1_800_000_000.0
@@ -16,7 +16,7 @@ def looked(make_pod, node_context):
 
     def look(status, at=NOW, context=node_context, spec=None, meta=None):
         pod = make_pod(spec=spec, meta=meta)
-        return advance(pod | {"status": pod["status"] | status}, context, at)
+        return next_step(pod | {"status": pod["status"] | status}, context, at)
 
     return look
 
@@ -42,13 +42,13 @@ def test_the_first_of_a_pods_addresses_is_its_address(looked):
 @pytest.mark.parametrize("deleted", ["2027-01-15T07:59:59Z", "2199-01-01T00:00:00Z", "0001-01-01T00:00:00Z"])
 def test_whatever_grace_a_pod_has_its_containers_stop(looked, grace, deleted):
     step = looked({}, meta={"deletionTimestamp": deleted, "deletionGracePeriodSeconds": grace})
-    assert step.gone or step.wait is not None
+    assert step.delete or step.wait is not None
 
 
 def test_a_deletion_without_a_grace_is_asked_for_again_unless_somebody_holds_the_pod(looked):
     meta = {"deletionTimestamp": "2027-01-15T07:59:59Z"}
-    assert looked({}, meta=meta).gone
-    assert not looked({}, meta=meta | {"finalizers": ["example.com/hold"]}).gone
+    assert looked({}, meta=meta).delete
+    assert not looked({}, meta=meta | {"finalizers": ["example.com/hold"]}).delete
 
 
 WAITING: dict[str, Any] = {"waiting": {}}

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from controller_manager.kubelet.pods.lifecycle import advance
+from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
 
 
@@ -64,7 +64,7 @@ def test_a_pod_that_runs_stays_as_it_is_and_asks_for_nothing(live, later):
     life = live()
     life.look()
     step = life.look(0.25 + later)
-    assert (step.status, list(step.events), step.wait, step.gone) == (None, [], None, False)
+    assert (step.status, list(step.events), step.wait, step.delete) == (None, [], None, False)
 
 
 def test_an_image_that_is_always_pulled_is_pulled(live):
@@ -77,7 +77,7 @@ def test_an_image_that_is_always_pulled_is_pulled(live):
 
 
 def test_a_pod_of_the_hosts_network_has_the_hosts_address(make_pod):
-    step = advance(make_pod(spec={"hostNetwork": True}), NodeContext("node-1", "172.18.0.2", ""), 1_800_000_000)
+    step = next_step(make_pod(spec={"hostNetwork": True}), NodeContext("node-1", "172.18.0.2", ""), 1_800_000_000)
     assert step.status is not None
     assert step.status["podIP"] == step.status["hostIP"] == "172.18.0.2"
 
@@ -133,7 +133,7 @@ def test_annotations_that_mean_nothing_are_told_once(live):
 
 
 def test_a_pod_for_which_no_address_is_left_waits_for_one(make_pod):
-    step = advance(make_pod(), NodeContext("node-1", "172.18.0.2", ""), 1_800_000_000)
+    step = next_step(make_pod(), NodeContext("node-1", "172.18.0.2", ""), 1_800_000_000)
     assert (step.status, step.wait, step.events[0].reason) == (None, 10.0, "FailedCreatePodSandBox")
 
 

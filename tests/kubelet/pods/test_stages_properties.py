@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller_manager.kubelet.pods.lifecycle import advance
+from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.reconcile.times import stamp
 
@@ -66,10 +66,10 @@ def test_a_pod_goes_its_way_once(pod, waits):
     now = START + 0.3
     for wait in [0.0, *waits, *[None] * 20]:
         before = pod
-        step = advance(pod, PLACE, now)
+        step = next_step(pod, PLACE, now)
         if step.status is not None:
             pod = pod | {"status": step.status}
-        again = advance(pod, PLACE, now)
+        again = next_step(pod, PLACE, now)
         assert (again.status, list(again.events)) == (None, []), "the same look does nothing more"
         assert again.wait == step.wait
         check(before, pod)

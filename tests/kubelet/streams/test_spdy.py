@@ -4,7 +4,7 @@ from itertools import chain
 import pytest
 
 from controller_manager.kubelet.streams.spdy import (
-    LONGEST_CONTROL,
+    MAX_CONTROL_LENGTH,
     Data,
     Frame,
     Framer,
@@ -117,7 +117,7 @@ def packed(block: bytes) -> bytes:
         b"\x80\3\0\1\0\0\0\4abcd",  # too short
         b"\x80\3\0\6\0\0\0\0",
         b"\x80\3\0\1\0\0\0\x0e" + bytes(10) + b"abcd",  # no zlib
-        b"\x80\3\0\1" + (LONGEST_CONTROL + 1).to_bytes(4, "big"),
+        b"\x80\3\0\1" + (MAX_CONTROL_LENGTH + 1).to_bytes(4, "big"),
         bomb(),
         packed(b"\0\0\0\2\0\0\0\1a\0\0\0\1b"),  # fewer headers than promised
         packed(b"\xff\xff\xff\xff"),

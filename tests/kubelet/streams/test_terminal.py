@@ -1,6 +1,6 @@
 import pytest
 
-from controller_manager.kubelet.streams.terminal import Echo, Interrupted, LineEditor, Typed, shown
+from controller_manager.kubelet.streams.terminal import Echo, InputLine, Interrupt, LineEditor, shown
 
 KEYS = [
     (b"ab\r", b"ab\r\n", [b"ab\n"]),
@@ -27,17 +27,17 @@ def test_a_line_is_edited_and_shown(typed, echo, lines, size):
     editor = LineEditor()
     events = [event for at in range(0, len(typed), size) for event in editor.feed(typed[at : at + size])]
     assert b"".join(event.data for event in events if isinstance(event, Echo)) == echo
-    assert [event.line for event in events if isinstance(event, Typed)] == lines
+    assert [event.line for event in events if isinstance(event, InputLine)] == lines
 
 
 def test_ctrl_c_drops_the_line():
     assert list(LineEditor().feed(b"x\x03y\r")) == [
         Echo(b"x"),
         Echo(b"^C"),
-        Interrupted(),
+        Interrupt(),
         Echo(b"y"),
         Echo(b"\r\n"),
-        Typed(b"y\n"),
+        InputLine(b"y\n"),
     ]
 
 

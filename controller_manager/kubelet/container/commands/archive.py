@@ -5,11 +5,20 @@ import tarfile
 from collections.abc import Generator
 from typing import Any
 
-from controller_manager.kubelet.container.commands.call import UsageError, contents
+from controller_manager.kubelet.container.commands.call import UsageError, read_inputs
 from controller_manager.kubelet.container.commands.disk import walk
 from controller_manager.kubelet.container.container import Call
 from controller_manager.kubelet.container.files import Directory, File, FileError, Link, Node, absolute
-from controller_manager.kubelet.container.syscalls import OUT, Effect, Now, Process, Turn, Write, complain, say
+from controller_manager.kubelet.container.syscalls import (
+    OUT,
+    Now,
+    Process,
+    SystemCall,
+    Write,
+    Yield,
+    write_error,
+    write_line,
+)
 
 _FLAGS = frozenset("cxtvfmphokOP")
 _LONG = {"create": "c", "extract": "x", "list": "t", "verbose": "v", "file": "f", "directory": "C", "touch": "m"}
@@ -87,18 +96,18 @@ def _pack(call: Call, arguments: _Arguments) -> Process:
         for name in arguments.operands:
             node = call.files.find(absolute(name, arguments.directory), follow=False)
             if node is None:
-                yield complain(f"tar: {name}: Cannot stat: No such file or directory")
+                yield write_error(f"tar: {name}: Cannot stat: No such file or directory")
                 code = 2
                 continue
             if name.startswith("/"):
-                yield complain("tar: Removing leading `/' from member names")
+                yield write_error("tar: Removing leading `/' from member names")
             for path, below in walk(node, name):
                 if below is not into:
                     _add(archive, path, below)
                     yield from _flush(call, packed, into)
     yield from _flush(call, packed, into)
     if code:
-        yield complain("tar: Exiting with failure status due to previous errors")
+        yield write_error("tar: Exiting with failure status due to previous errors")
     return code
 
 
@@ -116,7 +125,7 @@ def _add(archive: tarfile.TarFile, path: str, node: Node) -> None:
         archive.addfile(info)
 
 
-def _flush(call: Call, packed: io.BytesIO, into: File | None) -> Generator[Effect, Any, None]:
+def _flush(call: Call, packed: io.BytesIO, into: File | None) -> Generator[SystemCall, Any, None]:
     """Write what is packed so far, so that an archive is never kept as a whole."""
     data = packed.getvalue()
     packed.seek(0)
@@ -129,20 +138,20 @@ def _flush(call: Call, packed: io.BytesIO, into: File | None) -> Generator[Effec
 
 
 def _unpack(call: Call, arguments: _Arguments) -> Process:
-    content = yield from contents(call, (arguments.archive,), _LARGEST)
+    content = yield from read_inputs(call, (arguments.archive,), _LARGEST)
     now = yield Now()
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
             for member in archive:
-                yield Turn()
+                yield Yield()
                 if arguments.operands and not _is_selected(member.name, arguments.operands):
                     continue
                 if "t" in arguments.letters or "v" in arguments.letters:
-                    yield say(member.name)
+                    yield write_line(member.name)
                 if "x" in arguments.letters:
                     _extract(call, archive, member, path=_member_path(arguments, member.name), now=now)
     except (tarfile.TarError, EOFError, OverflowError, ValueError):
-        yield complain("tar: This does not look like a tar archive")
+        yield write_error("tar: This does not look like a tar archive")
         return 2
     return 0
 

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 
 from controller_manager.kubelet.container.container import Call
 from controller_manager.kubelet.container.files import FileError
-from controller_manager.kubelet.container.syscalls import Effect, Process, Read, complain
+from controller_manager.kubelet.container.syscalls import Process, Read, SystemCall, write_error
 
 Command: TypeAlias = Callable[[Call], Process]
 
-MOST = 4 * 1024 * 1024
+MAX_INPUT = 4 * 1024 * 1024
 """The bytes of input that a command keeps, unless it is known to need more."""
 
 
@@ -83,12 +83,12 @@ def for_each(paths: Iterable[str], act: Callable[[str], None], complaint: str) -
         try:
             act(path)
         except FileError as error:
-            yield complain(complaint.format(path=path, why=error.why))
+            yield write_error(complaint.format(path=path, why=error.why))
             status = 1
     return status
 
 
-def contents(call: Call, paths: tuple[str, ...], limit: int = MOST) -> Generator[Effect, Any, bytes]:
+def read_inputs(call: Call, paths: tuple[str, ...], limit: int = MAX_INPUT) -> Generator[SystemCall, Any, bytes]:
     """Return the content of files, or of the standard input if there are none or for "-".
 
     Raises:

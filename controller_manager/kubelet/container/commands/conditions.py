@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from controller_manager.kubelet.container.commands.call import UsageError, number
 from controller_manager.kubelet.container.container import Call
 from controller_manager.kubelet.container.files import Directory, File, FileError, Link, Node
-from controller_manager.kubelet.container.shell.lexer import DEEPEST
-from controller_manager.kubelet.container.syscalls import MISUSED, Process, complain
+from controller_manager.kubelet.container.shell.lexer import MAX_DEPTH
+from controller_manager.kubelet.container.syscalls import MISUSE, Process, write_error
 
 _OF_NODES: Mapping[str, Callable[[Node | None], bool]] = {
     "-e": lambda node: node is not None,
@@ -38,14 +38,14 @@ def test(call: Call) -> Process:
     words = call.arguments
     if call.name.endswith("["):
         if words[-1:] != ("]",):
-            yield complain("sh: missing ]")
-            return MISUSED
+            yield write_error("sh: missing ]")
+            return MISUSE
         words = words[:-1]
     try:
         return int(not _Reader(words, call).whole())
     except FileError as error:
-        yield complain(f"sh: {error}")
-        return MISUSED
+        yield write_error(f"sh: {error}")
+        return MISUSE
 
 
 class _Reader:
@@ -78,7 +78,7 @@ class _Reader:
 
     def _negation(self) -> bool:
         self._depth += 1
-        if self._depth > DEEPEST:
+        if self._depth > MAX_DEPTH:
             raise UsageError("too many arguments")
         try:
             return self._primary()

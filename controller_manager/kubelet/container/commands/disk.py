@@ -8,9 +8,9 @@ from controller_manager.kubelet.container.commands.call import UsageError, for_e
 from controller_manager.kubelet.container.container import Call
 from controller_manager.kubelet.container.files import Directory, File, FileError, Link, Node
 from controller_manager.kubelet.container.patterns import Glob
-from controller_manager.kubelet.container.syscalls import Effect, Now, Process, Turn, complain, say
+from controller_manager.kubelet.container.syscalls import Now, Process, SystemCall, Yield, write_error, write_line
 
-_MOST = 100_000
+_MAX_ENTRIES = 100_000
 """The maximum number of files that are visited."""
 
 
@@ -23,16 +23,16 @@ def ls(call: Call) -> Process:
         try:
             node = call.files.get(call.path(path), follow="l" not in parsed.letters)
         except FileError as error:
-            yield complain(f"ls: {path}: {error.why}")
+            yield write_error(f"ls: {path}: {error.why}")
             code = 1
             continue
         if isinstance(node, Directory) and "d" not in parsed.letters:
             listed.append((path, node))
         else:
-            yield say(_row(path, node, long="l" in parsed.letters))
+            yield write_line(_row(path, node, long="l" in parsed.letters))
     for number, (path, directory) in enumerate(listed):
         if len(parsed.operands) > 1:
-            yield say(f"{chr(10) if number else ''}{path}:")
+            yield write_line(f"{chr(10) if number else ''}{path}:")
         yield from _list_directory(directory, parsed.letters)
     return code
 
@@ -43,9 +43,9 @@ def _list_directory(directory: Directory, letters: frozenset[str]) -> Process:
         entries = {".": directory, "..": directory} | entries
     shown = {name: node for name, node in entries.items() if letters & {"a", "A"} or not name.startswith(".")}
     if "l" in letters:
-        yield say(f"total {len(shown) * 4}")
+        yield write_line(f"total {len(shown) * 4}")
     for name, node in shown.items():
-        yield say(_row(name, node, long="l" in letters))
+        yield write_line(_row(name, node, long="l" in letters))
     return 0
 
 
@@ -132,7 +132,7 @@ def cp(call: Call) -> Process:
                 raise FileError(f"omitting directory '{source}'")  # noqa: TRY301 - reported like the others
             yield from _copy(call, node, _target_in(call, source, target))
         except FileError as error:
-            yield complain(f"cp: can't stat '{source}': {error.why}" if not error.args else f"cp: {error}")
+            yield write_error(f"cp: can't stat '{source}': {error.why}" if not error.args else f"cp: {error}")
             code = 1
     return code
 
@@ -140,7 +140,7 @@ def cp(call: Call) -> Process:
 def _copy(call: Call, node: Node, target: str) -> Process:
     now = yield Now()
     for path, below in list(walk(node, target)):
-        yield Turn()
+        yield Yield()
         if isinstance(below, Directory):
             call.files.make_directory(path, now, parents=True)
         elif isinstance(below, Link):
@@ -160,7 +160,7 @@ def _target_in(call: Call, source: str, target: str) -> str:
 def walk(node: Node, path: str) -> Iterator[tuple[str, Node]]:
     """Yield a node and everything in it with their paths, directories before their content."""
     left = [(path, node)]
-    for _ in range(_MOST):
+    for _ in range(_MAX_ENTRIES):
         if not left:
             return
         path, node = left.pop()
@@ -241,9 +241,9 @@ def stat(call: Call) -> Process:
             facts = {"%s": str(size), "%n": path, "%a": f"{mode:o}", "%F": kind, "%Y": str(int(node.modified))}
             for sign, fact in facts.items():
                 form = form.replace(sign, fact)
-            yield say(form)
+            yield write_line(form)
         else:
-            yield say(f"  File: {path}\n  Size: {size:<10}\t{kind}\nAccess: ({mode:04o}/{mode_text(node)})")
+            yield write_line(f"  File: {path}\n  Size: {size:<10}\t{kind}\nAccess: ({mode:04o}/{mode_text(node)})")
     return 0
 
 
@@ -254,21 +254,21 @@ def find(call: Call) -> Process:
     for path in paths:
         node = call.files.find(call.path(path), follow=False)
         if node is None:
-            yield complain(f"find: {path}: No such file or directory")
+            yield write_error(f"find: {path}: No such file or directory")
             code = 1
             continue
         yield from _print_matches(node, path, tests)
     return code
 
 
-def _print_matches(node: Node, path: str, tests: dict[str, str]) -> Generator[Effect, Any, None]:
+def _print_matches(node: Node, path: str, tests: dict[str, str]) -> Generator[SystemCall, Any, None]:
     glob = Glob(tests["-name"]) if "-name" in tests else None
     kinds = {"f": File, "d": Directory, "l": Link}
     for entry_path, below in walk(node, path):
-        yield Turn()
-        fits = glob is None or glob.fits(entry_path.rpartition("/")[2] or entry_path)
+        yield Yield()
+        fits = glob is None or glob.matches(entry_path.rpartition("/")[2] or entry_path)
         if fits and isinstance(below, kinds.get(tests.get("-type", ""), (File, Directory, Link))):
-            yield say(entry_path)
+            yield write_line(entry_path)
 
 
 def _find_words(call: Call) -> tuple[list[str], dict[str, str]]:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from controller_manager.kubelet.container.commands.call import UsageError, options
 from controller_manager.kubelet.container.container import Call
 from controller_manager.kubelet.container.files import File
-from controller_manager.kubelet.container.syscalls import FAILED, Now, Process, Sleep, complain, say
+from controller_manager.kubelet.container.syscalls import FAILED, Now, Process, Sleep, write_error, write_line
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_LONGEST = 1e9
+_MAX_SLEEP = 1e9
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([smhd]?)")
 _FOR_EVER = frozenset(("inf", "infinity"))
 _DATE = re.compile(r"%(.)")
@@ -54,13 +54,13 @@ def date(call: Call) -> Process:
     moment = datetime.fromtimestamp(now, UTC)
     form = next((text for text in parsed.operands if text.startswith("+")), "")
     if form:
-        yield say(_formatted(form[1:], moment, now))
+        yield write_line(_formatted(form[1:], moment, now))
     elif "R" in parsed.letters:
-        yield say(moment.strftime("%a, %d %b %Y %H:%M:%S +0000"))
+        yield write_line(moment.strftime("%a, %d %b %Y %H:%M:%S +0000"))
     elif "I" in parsed.values:
-        yield say(moment.strftime("%Y-%m-%dT%H:%M:%S+00:00"))
+        yield write_line(moment.strftime("%Y-%m-%dT%H:%M:%S+00:00"))
     else:
-        yield say(moment.strftime("%a %b %e %H:%M:%S UTC %Y"))
+        yield write_line(moment.strftime("%a %b %e %H:%M:%S UTC %Y"))
     return 0
 
 
@@ -85,16 +85,16 @@ def env(call: Call) -> Process:
         for name in names:
             if name not in call.environment:
                 return FAILED
-            yield say(call.environment[name])
+            yield write_line(call.environment[name])
         return 0
     for name, value in call.environment.items():
-        yield say(f"{name}={value}")
+        yield write_line(f"{name}={value}")
     return 0
 
 
 def hostname(call: Call) -> Process:
     """Print the host name."""
-    yield say(call.container.hostname)
+    yield write_line(call.container.hostname)
     return 0
 
 
@@ -109,7 +109,7 @@ def uname(call: Call) -> Process:
         "m": "x86_64",
         "o": "GNU/Linux",
     }
-    yield say(" ".join(fact for letter, fact in facts.items() if letter in letters or "a" in letters))
+    yield write_line(" ".join(fact for letter, fact in facts.items() if letter in letters or "a" in letters))
     return 0
 
 
@@ -118,20 +118,20 @@ def identity(call: Call) -> Process:
     letters = options(call, "ugnG").letters
     user, group = call.container.user, call.container.group
     if "u" in letters:
-        yield say(_user_name(user) if "n" in letters else str(user))
+        yield write_line(_user_name(user) if "n" in letters else str(user))
     elif letters & {"g", "G"}:
-        yield say(_user_name(group) if "n" in letters else str(group))
+        yield write_line(_user_name(group) if "n" in letters else str(group))
     else:
-        yield say(f"uid={_named(user)} gid={_named(group)} groups={_named(group)}")
+        yield write_line(f"uid={_named(user)} gid={_named(group)} groups={_named(group)}")
     return 0
 
 
 def whoami(call: Call) -> Process:
     """Print the user's name."""
     if call.container.user != 0:
-        yield complain(f"whoami: unknown uid {call.container.user}")
+        yield write_error(f"whoami: unknown uid {call.container.user}")
         return FAILED
-    yield say("root")
+    yield write_line("root")
     return 0
 
 
@@ -145,17 +145,17 @@ def _user_name(number: int) -> str:
 
 def ps(call: Call) -> Process:
     """Print the container's first process and this one."""
-    yield say("PID   USER     TIME  COMMAND")
+    yield write_line("PID   USER     TIME  COMMAND")
     first = " ".join(call.container.command) or "(main)"
     owner = _user_name(call.container.user)
-    yield say(f"    1 {owner:<8}  0:00 {first}")
-    yield say(f"    7 {owner:<8}  0:00 {' '.join([call.name, *call.arguments])}")
+    yield write_line(f"    1 {owner:<8}  0:00 {first}")
+    yield write_line(f"    7 {owner:<8}  0:00 {' '.join([call.name, *call.arguments])}")
     return 0
 
 
 def pwd(call: Call) -> Process:
     """Print the working directory."""
-    yield say(call.directory)
+    yield write_line(call.directory)
     return 0
 
 
@@ -168,8 +168,8 @@ def sleep(call: Call) -> Process:
         match = _DURATION.fullmatch(text)
         if match is None and text not in _FOR_EVER:
             raise UsageError(f"invalid number '{text}'")
-        total += float(match[1]) * _SECONDS[match[2]] if match else _LONGEST
-    yield Sleep(min(total, _LONGEST))
+        total += float(match[1]) * _SECONDS[match[2]] if match else _MAX_SLEEP
+    yield Sleep(min(total, _MAX_SLEEP))
     return 0
 
 
@@ -178,7 +178,7 @@ def which(call: Call) -> Process:
     code = 0
     for name in call.arguments:
         if isinstance(call.files.find(f"/bin/{name}"), File):
-            yield say(f"/bin/{name}")
+            yield write_line(f"/bin/{name}")
         else:
             code = FAILED
     return code
@@ -191,7 +191,7 @@ def basename(call: Call) -> Process:
     path = call.arguments[0].rstrip("/") or "/"
     before, _, name = path.rpartition("/")
     if call.name.endswith("dirname"):
-        yield say(before or ("/" if path.startswith("/") else "."))
+        yield write_line(before or ("/" if path.startswith("/") else "."))
     else:
-        yield say((name or "/").removesuffix(call.arguments[1]) if len(call.arguments) > 1 else name or "/")
+        yield write_line((name or "/").removesuffix(call.arguments[1]) if len(call.arguments) > 1 else name or "/")
     return 0

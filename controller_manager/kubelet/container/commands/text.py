@@ -3,29 +3,29 @@
 import re
 from collections.abc import Iterator
 
-from controller_manager.kubelet.container.commands.call import UsageError, contents, number, options
+from controller_manager.kubelet.container.commands.call import UsageError, number, options, read_inputs
 from controller_manager.kubelet.container.container import Call
 from controller_manager.kubelet.container.files import File, FileError
-from controller_manager.kubelet.container.patterns import Expression
+from controller_manager.kubelet.container.patterns import RegularExpression
 from controller_manager.kubelet.container.syscalls import (
     OUT,
     Now,
     Process,
     Read,
     Sleep,
-    Turn,
     Write,
+    Yield,
     bytes_of,
-    complain,
-    say,
     text_of,
+    write_error,
+    write_line,
 )
 
 POLL = 1.0
 """The seconds between two checks of a file that is followed."""
 BLOCK, LINES = 4096, 200
 """The bytes, and lines, that are written at a time."""
-WIDEST = 4096
+MAX_WIDTH = 4096
 """The width to which printf pads at most."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "e": "\x1b"}
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|0?[0-7]{1,3}|[ntrabfve\\])")
@@ -44,7 +44,7 @@ def cat(call: Call) -> Process:
         try:
             yield Write(OUT, call.read(path))
         except FileError as error:
-            yield complain(f"cat: {path}: {error.why}")
+            yield write_error(f"cat: {path}: {error.why}")
             code = 1
     return code
 
@@ -65,12 +65,12 @@ def head(call: Call) -> Process:
     """Print the first lines, or bytes."""
     parsed = options(_with_n_option(call), "qv", "nc")
     if "c" in parsed.values:
-        content = yield from contents(call, parsed.operands)
+        content = yield from read_inputs(call, parsed.operands)
         yield Write(OUT, content[: number(parsed.values["c"])])
         return 0
     left = number(parsed.values.get("n", "10"))
     if parsed.operands:
-        yield Write(OUT, b"".join((yield from contents(call, parsed.operands)).splitlines(keepends=True)[:left]))
+        yield Write(OUT, b"".join((yield from read_inputs(call, parsed.operands)).splitlines(keepends=True)[:left]))
         return 0
     while left > 0 and (data := (yield Read())):  # the input may be endless
         lines = data.splitlines(keepends=True)[:left]
@@ -83,7 +83,7 @@ def tail(call: Call) -> Process:
     """Print the last lines or bytes, or all from one on ("+3"); with -f also what is added to a file later."""
     parsed = options(_with_n_option(call), "fFqv", "ncs")
     position = parsed.values.get("c", parsed.values.get("n", "10"))
-    content = yield from contents(call, parsed.operands)
+    content = yield from read_inputs(call, parsed.operands)
     lines = [] if "c" in parsed.values else content.splitlines(keepends=True)
     count, there = number(position.lstrip("+-")), len(content) if "c" in parsed.values else len(lines)
     start = max(count - 1 if position.startswith("+") else there - count, 0)
@@ -120,11 +120,11 @@ def wc(call: Call) -> Process:
     """Count lines, words and bytes."""
     parsed = options(call, "lwcm")
     for path in parsed.operands or ("",):
-        content = yield from contents(call, (path,) if path else ())
+        content = yield from read_inputs(call, (path,) if path else ())
         counts = {"l": content.count(b"\n"), "w": len(content.split()), "c": len(content), "m": len(text_of(content))}
         shown = [str(counts[letter]) for letter in "lwmc" if letter in (parsed.letters or {"l", "w", "c"})]
         filled = shown if len(shown) == 1 else [f"{text:>9}" for text in shown]
-        yield say(" ".join([*filled, *([path] if path else [])]))
+        yield write_line(" ".join([*filled, *([path] if path else [])]))
     return 0
 
 
@@ -135,27 +135,27 @@ def grep(call: Call) -> Process:
     pattern = parsed.values.get("e", operands[0] if operands else "")
     paths = operands if "e" in parsed.values else operands[1:]
     plain = "F" in parsed.letters
-    expression = Expression(pattern, ignore_case="i" in parsed.letters)
+    expression = RegularExpression(pattern, ignore_case="i" in parsed.letters)
     matched = 0
-    lines = text_of((yield from contents(call, paths))).splitlines()
+    lines = text_of((yield from read_inputs(call, paths))).splitlines()
     for line_number, line in enumerate(lines, 1):
         if line_number % 100 == 0:
-            yield Turn()
-        fits = pattern in line if plain else expression.matches_in(line)
+            yield Yield()
+        fits = pattern in line if plain else expression.search(line)
         if fits == ("v" in parsed.letters):
             continue
         matched += 1
         if not parsed.letters & {"q", "c"}:
-            yield say(f"{line_number}:{line}" if "n" in parsed.letters else line)
+            yield write_line(f"{line_number}:{line}" if "n" in parsed.letters else line)
     if "c" in parsed.letters:
-        yield say(str(matched))
+        yield write_line(str(matched))
     return int(not matched)
 
 
 def sort(call: Call) -> Process:
     """Sort lines."""
     parsed = options(call, "rnu")
-    lines = (yield from contents(call, parsed.operands)).splitlines()
+    lines = (yield from read_inputs(call, parsed.operands)).splitlines()
     lines = list(dict.fromkeys(lines)) if "u" in parsed.letters else lines
     lines.sort(key=_number_at if "n" in parsed.letters else None, reverse="r" in parsed.letters)
     yield Write(OUT, b"".join(line + b"\n" for line in lines))
@@ -178,8 +178,8 @@ def seq(call: Call) -> Process:
         raise UsageError("invalid increment '0'")
     sequence = range(first, numbers[-1] + (1 if step > 0 else -1), step)
     for start in range(0, len(sequence), LINES):
-        yield Turn()
-        yield say("\n".join(map(str, sequence[start : start + LINES])))
+        yield Yield()
+        yield write_line("\n".join(map(str, sequence[start : start + LINES])))
     return 0
 
 
@@ -187,7 +187,7 @@ def yes(call: Call) -> Process:
     """Print the same line forever, several at a time."""
     line = bytes_of(" ".join(call.arguments) or "y") + b"\n"
     while True:
-        yield Turn()
+        yield Yield()
         yield Write(OUT, line * max(1, BLOCK // len(line)))
 
 
@@ -206,7 +206,7 @@ def echo(call: Call) -> Process:
 def printf(call: Call) -> Process:
     """Print arguments in a format, which is repeated as long as there are any."""
     if not call.arguments:
-        yield complain("printf: usage: printf FORMAT [ARGUMENT]...")
+        yield write_error("printf: usage: printf FORMAT [ARGUMENT]...")
         return 1
     pattern, rest = _unescape(call.arguments[0]), list(call.arguments[1:])
     arguments = iter(rest)
@@ -214,7 +214,7 @@ def printf(call: Call) -> Process:
     if not any(match[4] for match in _CONVERSION.finditer(pattern)):
         rounds = 1
     for _ in range(rounds):
-        yield Turn()
+        yield Yield()
         yield Write(OUT, bytes_of(_CONVERSION.sub(lambda match: _convert(match, arguments), pattern)))
     return 0
 
@@ -224,9 +224,9 @@ def _convert(match: "re.Match[str]", arguments: Iterator[str]) -> str:
     if kind is None:
         return "%"
     value = next(arguments, "")
-    limit = f"{min(int(width or 0), WIDEST)}"
+    limit = f"{min(int(width or 0), MAX_WIDTH)}"
     head_ = "%" + flags + (limit if width else "")
-    places = f".{min(int(precision or 0), WIDEST)}" if precision is not None else ""
+    places = f".{min(int(precision or 0), MAX_WIDTH)}" if precision is not None else ""
     if kind in "sbc":
         value = _unescape(value) if kind == "b" else value[:1] if kind == "c" else value
         return (head_ + places + "s") % value

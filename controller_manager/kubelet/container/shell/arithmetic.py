@@ -5,7 +5,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, MutableMapping
 
-from controller_manager.kubelet.container.shell.lexer import DEEPEST, TOO_DEEP, ShellSyntaxError
+from controller_manager.kubelet.container.shell.lexer import MAX_DEPTH, TOO_DEEP, ShellSyntaxError
 
 _TOKEN = re.compile(
     r"\s*(0[xX][0-9a-fA-F]+|[0-9]+|[A-Za-z_][A-Za-z0-9_]*|<<=|>>=|\*\*|<<|>>|[-+*/%&|^<>=!]=|&&|\|\||.)", re.DOTALL
@@ -109,7 +109,7 @@ class _Reader:
 
     def _unary(self) -> int:
         self._depth += 1
-        if self._depth > DEEPEST or not self._tokens:
+        if self._depth > MAX_DEPTH or not self._tokens:
             raise ShellSyntaxError("sh: arithmetic syntax error")
         token = self._tokens.popleft()
         match token:

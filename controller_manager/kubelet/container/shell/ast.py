@@ -24,7 +24,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Simple:
+class SimpleCommand:
     """A command with its arguments."""
 
     words: tuple[Word, ...] = ()
@@ -57,7 +57,7 @@ class Group:
     """A list in braces, or in parentheses, which run it in a subshell."""
 
     body: Script
-    own_shell: bool = False
+    in_subshell: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +119,11 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Redirected:
+class RedirectedCommand:
     """A compound command with redirections."""
 
     command: "Command"
     redirections: tuple[Redirection, ...]
 
 
-Command: TypeAlias = Simple | Group | If | While | For | Case | Function | Redirected
+Command: TypeAlias = SimpleCommand | Group | If | While | For | Case | Function | RedirectedCommand

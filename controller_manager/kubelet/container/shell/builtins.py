@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias
 
 from controller_manager.kubelet.container.files import IS_DIRECTORY, Directory, FileError, absolute
-from controller_manager.kubelet.container.shell.state import State
+from controller_manager.kubelet.container.shell.state import ShellState
 from controller_manager.kubelet.container.syscalls import (
     FAILED,
-    MISUSED,
+    MISUSE,
     NOT_FOUND,
     Process,
     Read,
-    complain,
-    say,
     text_of,
+    write_error,
+    write_line,
 )
 
 
@@ -62,7 +62,7 @@ class RunningShell(Protocol):
         unread: input that was read beyond the current line.
     """
 
-    state: State
+    state: ShellState
     unread: bytes
 
     def source(self, text: str) -> Process:
@@ -102,7 +102,7 @@ def _code(arguments: tuple[str, ...], default: int) -> int:
     text = arguments[0] if arguments else ""
     if not text:
         return default
-    return int(text) & 255 if text.isascii() and text.isdecimal() and len(text) < 10 else MISUSED
+    return int(text) & 255 if text.isascii() and text.isdecimal() and len(text) < 10 else MISUSE
 
 
 def _cd(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
@@ -113,11 +113,11 @@ def _cd(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     try:
         node = state.container.files.get(path)
     except FileError as error:
-        yield complain(f"sh: cd: can't cd to {target}: {error.why}")
-        return MISUSED
+        yield write_error(f"sh: cd: can't cd to {target}: {error.why}")
+        return MISUSE
     if not isinstance(node, Directory):
-        yield complain(f"sh: cd: can't cd to {target}: Not a directory")
-        return MISUSED
+        yield write_error(f"sh: cd: can't cd to {target}: Not a directory")
+        return MISUSE
     state.variables["OLDPWD"] = state.directory
     state.directory = state.variables["PWD"] = path
     return 0
@@ -139,13 +139,13 @@ def _export(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Proce
     state = shell.state
     if not arguments or arguments == ("-p",):
         for variable in sorted(state.exported & state.variables.keys()):
-            yield say(f"{name} {variable}='{state.variables[variable]}'")
+            yield write_line(f"{name} {variable}='{state.variables[variable]}'")
     for argument in arguments:
         variable, sign, value = argument.partition("=")
         if not variable.isidentifier():
             if not argument.startswith("-"):
-                yield complain(f"sh: {name}: {argument}: bad variable name")
-                return MISUSED
+                yield write_error(f"sh: {name}: {argument}: bad variable name")
+                return MISUSE
             continue
         if sign:
             state.variables[variable] = value
@@ -167,7 +167,7 @@ def _set(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     state = shell.state
     if not arguments:
         for name in sorted(state.variables):
-            yield say(f"{name}='{state.variables[name]}'")
+            yield write_line(f"{name}='{state.variables[name]}'")
     for number, argument in enumerate(arguments):
         if argument == "--":
             state.arguments = arguments[number + 1 :]
@@ -216,8 +216,8 @@ def _source(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Proce
     try:
         text = text_of(shell.state.container.files.read(absolute(path, shell.state.directory)))
     except FileError as error:
-        yield complain(f"sh: {name}: can't open '{path}': {error.why}")
-        return MISUSED if error.why != IS_DIRECTORY else FAILED
+        yield write_error(f"sh: {name}: can't open '{path}': {error.why}")
+        return MISUSE if error.why != IS_DIRECTORY else FAILED
     try:
         return (yield from shell.source(text))
     except Return as end:
@@ -241,13 +241,13 @@ def _type(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Process
             continue
         where = f"/bin/{word}"
         if word in BUILTINS or word in shell.state.functions:
-            yield say(word if name == "command" else f"{word} is a shell builtin")
+            yield write_line(word if name == "command" else f"{word} is a shell builtin")
         elif shell.state.container.files.find(where) is not None:
-            yield say(where if name == "command" else f"{word} is {where}")
+            yield write_line(where if name == "command" else f"{word} is {where}")
         else:
             code = NOT_FOUND
             if name == "type":
-                yield complain(f"{word}: not found")
+                yield write_error(f"{word}: not found")
     return code
 
 

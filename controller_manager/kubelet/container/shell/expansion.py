@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeAlias
 
-from controller_manager.kubelet.container.files import Directory, Files, absolute
+from controller_manager.kubelet.container.files import Directory, FileSystem, absolute
 from controller_manager.kubelet.container.patterns import Glob, has_pattern, literal
 from controller_manager.kubelet.container.shell.arithmetic import evaluate
 from controller_manager.kubelet.container.shell.lexer import (
@@ -15,16 +15,16 @@ from controller_manager.kubelet.container.shell.lexer import (
     Variable,
     Word,
 )
-from controller_manager.kubelet.container.shell.state import LONGEST_VALUES, State, check_size
-from controller_manager.kubelet.container.syscalls import Effect
+from controller_manager.kubelet.container.shell.state import MAX_TOTAL_LENGTH, ShellState, check_size
+from controller_manager.kubelet.container.syscalls import SystemCall
 
-TextProcess: TypeAlias = Generator[Effect, Any, str]
+TextProcess: TypeAlias = Generator[SystemCall, Any, str]
 Output: TypeAlias = Callable[[str], TextProcess]
 """Runs a script and returns its output."""
 
 BLANK = " \t\n"
 _EACH = 16
-MATCHES = 10_000
+MAX_MATCHES = 10_000
 """The maximum number of files that a pattern may match."""
 
 
@@ -68,11 +68,11 @@ class Field:
 class Expansion:
     """Expands words, given a state and a function that runs scripts."""
 
-    def __init__(self, state: State, output: Output) -> None:
+    def __init__(self, state: ShellState, output: Output) -> None:
         self._state = state
         self._output = output
 
-    def arguments(self, words: tuple[Word, ...]) -> Generator[Effect, Any, list[str]]:
+    def arguments(self, words: tuple[Word, ...]) -> Generator[SystemCall, Any, list[str]]:
         """Expand words to arguments; each word may become none, one or several."""
         arguments: list[str] = []
         size = 0
@@ -81,7 +81,7 @@ class Expansion:
                 names = _files(field.pattern, self._state) if field.is_pattern else []
                 names = names or [field.text]
                 size += sum(map(len, names)) + _EACH * len(names)
-                check_size(size, LONGEST_VALUES)
+                check_size(size, MAX_TOTAL_LENGTH)
                 arguments += names
         return arguments
 
@@ -95,14 +95,14 @@ class Expansion:
         field = yield from self._single_field(word)
         return field.pattern
 
-    def _single_field(self, word: Word) -> Generator[Effect, Any, Field]:
+    def _single_field(self, word: Word) -> Generator[SystemCall, Any, Field]:
         field = Field()
         for part in _with_tilde_expanded(word, self._state):
             value = yield from self._value(part)
             field.add(value, quoted=part.quoted)
         return field
 
-    def _fields(self, word: Word) -> Generator[Effect, Any, list[Field]]:
+    def _fields(self, word: Word) -> Generator[SystemCall, Any, list[Field]]:
         fields = [Field()]
         for part in _with_tilde_expanded(word, self._state):
             if isinstance(part, Variable) and part.name == "@" and part.quoted and not part.change:
@@ -153,7 +153,7 @@ class Expansion:
         return value or ""
 
 
-def _with_tilde_expanded(word: Word, state: State) -> Iterator[Part]:
+def _with_tilde_expanded(word: Word, state: ShellState) -> Iterator[Part]:
     """Yield the parts of a word, with a tilde at its beginning replaced by the home directory."""
     first = word[0] if word else None
     if isinstance(first, Text) and not first.quoted and (first.text == "~" or first.text.startswith("~/")):
@@ -188,22 +188,22 @@ def _trimmed(value: str, pattern: str, change: str) -> str:
     """Remove the prefix (#) or suffix (%) that the pattern matches; the longest one if the sign is doubled."""
     longest = len(change) > 1
     if change[0] == "#":
-        lengths = Glob(pattern).beginnings(value)
+        lengths = Glob(pattern).prefix_lengths(value)
         return value[max(lengths) if longest else min(lengths) :] if lengths else value
-    lengths = Glob(pattern).endings(value)
+    lengths = Glob(pattern).suffix_lengths(value)
     return value[: len(value) - (max(lengths) if longest else min(lengths))] if lengths else value
 
 
-def _files(pattern: str, state: State) -> list[str]:
+def _files(pattern: str, state: ShellState) -> list[str]:
     """Return the files that a pattern matches, sorted; empty if there are none."""
     names = ["/" if pattern.startswith("/") else ""]
     for part in filter(None, pattern.split("/")):
         names = [name for start in names for name in _matches(start, part, state.container.files, state.directory)]
-        check_size(len(names), MATCHES)
+        check_size(len(names), MAX_MATCHES)
     return sorted(name.removesuffix("/") or "/" for name in names)
 
 
-def _matches(start: str, part: str, files: Files, directory: str) -> Iterator[str]:
+def _matches(start: str, part: str, files: FileSystem, directory: str) -> Iterator[str]:
     node = files.find(absolute(start, directory))
     if not isinstance(node, Directory):
         return
@@ -212,5 +212,5 @@ def _matches(start: str, part: str, files: Files, directory: str) -> Iterator[st
         return
     glob = Glob(part)
     for name in node.entries:
-        if name.startswith(".") <= part.startswith(".") and glob.fits(name):
+        if name.startswith(".") <= part.startswith(".") and glob.matches(name):
             yield f"{start}{name}/"

@@ -14,21 +14,30 @@ from controller_manager.kubelet.container.shell.ast import (
     Group,
     If,
     Pipeline,
-    Redirected,
+    RedirectedCommand,
     Redirection,
     Script,
-    Simple,
+    SimpleCommand,
     While,
 )
 from controller_manager.kubelet.container.shell.builtins import BUILTINS, Break, Continue, Exit, Return
 from controller_manager.kubelet.container.shell.expansion import Expansion
 from controller_manager.kubelet.container.shell.lexer import ShellSyntaxError, Substitution
 from controller_manager.kubelet.container.shell.parser import parse
-from controller_manager.kubelet.container.shell.pipes import Into, Target, captured, piped, redirected
-from controller_manager.kubelet.container.shell.state import LONGEST_VALUE, OutOfMemoryError, State
-from controller_manager.kubelet.container.syscalls import FAILED, MISUSED, Effect, Now, Process, Turn, complain, text_of
+from controller_manager.kubelet.container.shell.pipes import FileTarget, Target, capture, pipe, redirect
+from controller_manager.kubelet.container.shell.state import MAX_VALUE_LENGTH, OutOfMemoryError, ShellState
+from controller_manager.kubelet.container.syscalls import (
+    FAILED,
+    MISUSE,
+    Now,
+    Process,
+    SystemCall,
+    Yield,
+    text_of,
+    write_error,
+)
 
-CALLS = 20
+MAX_CALL_DEPTH = 20
 """The maximum depth of calls of functions and scripts."""
 
 Execute: TypeAlias = Callable[["Shell", str, tuple[str, ...], Mapping[str, str]], Process]
@@ -42,7 +51,7 @@ class Shell:
         unread: input that was read beyond the current line.
     """
 
-    def __init__(self, state: State, execute: "Execute", depth: int = 0) -> None:
+    def __init__(self, state: ShellState, execute: "Execute", depth: int = 0) -> None:
         self.state = state
         self.depth = depth
         self.unread = b""
@@ -57,15 +66,15 @@ class Shell:
         Raises:
             Exit: the script ends the shell.
         """
-        if self.depth > CALLS:
-            yield complain("sh: too many levels of calls")
-            return MISUSED
+        if self.depth > MAX_CALL_DEPTH:
+            yield write_error("sh: too many levels of calls")
+            return MISUSE
         self.depth += 1
         try:
             code = yield from self.script(parse(text))
         except ShellSyntaxError as error:
-            yield complain(str(error))
-            raise Exit(MISUSED) from None
+            yield write_error(str(error))
+            raise Exit(MISUSE) from None
         finally:
             self.depth -= 1
         return code
@@ -73,7 +82,7 @@ class Shell:
     def script(self, script: Script) -> Process:
         """Run commands; return the exit code of the last one."""
         for item in script:
-            yield Turn()
+            yield Yield()
             if not item.background:  # background commands do nothing, and nobody can wait for them
                 yield from self._and_or(item)
         return self.state.status
@@ -101,7 +110,7 @@ class Shell:
         else:
             process = self._forked(commands[0], terminal=False)
             for command in commands[1:]:
-                process = piped(process, self._forked(command, terminal=False))
+                process = pipe(process, self._forked(command, terminal=False))
             code = yield from process
         return int(not code) if pipeline.negated else code
 
@@ -114,9 +123,9 @@ class Shell:
         except Exit as end:
             return end.code
 
-    def _output(self, text: str) -> Generator[Effect, Any, str]:
+    def _output(self, text: str) -> Generator[SystemCall, Any, str]:
         shell = Shell(self.state.copy(), self._execute, self.depth + 1)
-        output = yield from captured(shell.to_end(shell.source(text)), LONGEST_VALUE)
+        output = yield from capture(shell.to_end(shell.source(text)), MAX_VALUE_LENGTH)
         self.state.status = shell.state.status
         return text_of(output)
 
@@ -139,11 +148,11 @@ class Shell:
         except (Break, Return):  # outside of loops and functions
             code = self.state.status
         except ShellSyntaxError as error:
-            yield complain(str(error))
-            code = MISUSED
+            yield write_error(str(error))
+            code = MISUSE
         except (OutOfMemoryError, MemoryError, RecursionError):
-            yield complain("sh: out of memory")
-            code = MISUSED
+            yield write_error("sh: out of memory")
+            code = MISUSE
         self.state.status = code
         return code
 
@@ -151,11 +160,11 @@ class Shell:
 
     def _command(self, command: Command) -> Process:
         match command:
-            case Simple():
+            case SimpleCommand():
                 process = self._simple(command)
-            case Redirected():
+            case RedirectedCommand():
                 process = self._redirected(self._command(command.command), command.redirections)
-            case Group(body, own_shell=True):
+            case Group(body, in_subshell=True):
                 process = self._forked(Group(body))
             case Group(body):
                 process = self.script(body)
@@ -172,7 +181,7 @@ class Shell:
                 process = _ended(0)
         return (yield from process)
 
-    def _condition(self, script: Script) -> Generator[Effect, Any, bool]:
+    def _condition(self, script: Script) -> Generator[SystemCall, Any, bool]:
         self._tested += 1
         try:
             return (yield from self.script(script)) == 0
@@ -208,7 +217,7 @@ class Shell:
             code = status
         return code
 
-    def _round(self, body: Script, code: int) -> Generator[Effect, Any, int | None]:
+    def _round(self, body: Script, code: int) -> Generator[SystemCall, Any, int | None]:
         """Run a loop's body once; return its exit code, the given one if it continues, or None if it breaks."""
         try:
             return (yield from self.script(body))
@@ -224,14 +233,14 @@ class Shell:
         for clause in command.clauses:
             for word in clause.patterns:
                 pattern = yield from self._expansion.pattern(word)
-                if Glob(pattern).fits(value):
+                if Glob(pattern).matches(value):
                     self.state.status = 0
                     return (yield from self.script(clause.body))
         return 0
 
     # -- simple commands
 
-    def _simple(self, command: Simple) -> Process:
+    def _simple(self, command: SimpleCommand) -> Process:
         arguments = yield from self._expansion.arguments(command.words)
         values = {}
         for assignment in command.assignments:
@@ -254,9 +263,9 @@ class Shell:
         return (yield from self._execute(self, name, arguments, environment))
 
     def _function(self, name: str, arguments: tuple[str, ...], values: Mapping[str, str]) -> Process:
-        if self.depth > CALLS:
-            yield complain("sh: too many levels of calls")
-            return MISUSED
+        if self.depth > MAX_CALL_DEPTH:
+            yield write_error("sh: too many levels of calls")
+            return MISUSE
         self.state.variables.update(values)
         before, self.state.arguments = self.state.arguments, arguments
         self.depth += 1
@@ -291,16 +300,18 @@ class Shell:
                         targets[2] = into
             except FileError as error:
                 process.close()
-                yield complain(f"sh: can't {'open' if redirection.operator == '<' else 'create'} {target}: {error.why}")
+                yield write_error(
+                    f"sh: can't {'open' if redirection.operator == '<' else 'create'} {target}: {error.why}"
+                )
                 return FAILED
-        return (yield from redirected(process, targets, input_data))
+        return (yield from redirect(process, targets, input_data))
 
     def _read(self, path: str) -> bytes:
         return self.state.container.files.read(absolute(path, self.state.directory))
 
-    def _open(self, path: str, now: float, *, append: bool) -> Into:
+    def _open(self, path: str, now: float, *, append: bool) -> FileTarget:
         files = self.state.container.files
-        return Into(files.open(absolute(path, self.state.directory), now, append=append), files)
+        return FileTarget(files.open(absolute(path, self.state.directory), now, append=append), files)
 
 
 def _ended(code: int) -> Process:
@@ -309,6 +320,6 @@ def _ended(code: int) -> Process:
     yield
 
 
-def _substitutes(command: Simple) -> bool:
+def _substitutes(command: SimpleCommand) -> bool:
     """Return True if a command without words has a substitution, whose exit code becomes its own."""
     return any(isinstance(part, Substitution) for assignment in command.assignments for part in assignment.word)

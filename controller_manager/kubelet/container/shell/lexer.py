@@ -16,7 +16,7 @@ _IN_BRACES = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _CHANGE = re.compile(r":?[-=+?]|##?|%%?")
 _NUMBERED = re.compile(r"([0-9])(?=[<>])")
 _ESCAPED_IN_QUOTES = frozenset('$`"\\\n')
-DEEPEST, TOO_DEEP = 40, "sh: syntax error: too deep"
+MAX_DEPTH, TOO_DEEP = 40, "sh: syntax error: too deep"
 """The maximum nesting depth of quotes, braces and commands, and the message for deeper ones."""
 
 
@@ -82,7 +82,7 @@ class Scanner:
     """Reads a text from its beginning to its end."""
 
     def __init__(self, text: str, depth: int = 0) -> None:
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise ShellSyntaxError(TOO_DEEP)
         self._text = text
         self._depth = depth

@@ -15,14 +15,14 @@ from controller_manager.kubelet.container.shell.ast import (
     Group,
     If,
     Pipeline,
-    Redirected,
+    RedirectedCommand,
     Redirection,
     Script,
-    Simple,
+    SimpleCommand,
     While,
 )
 from controller_manager.kubelet.container.shell.lexer import (
-    DEEPEST,
+    MAX_DEPTH,
     TOO_DEEP,
     Operator,
     Scanner,
@@ -118,7 +118,7 @@ class _Parser:
 
     def _body(self, *, until: str) -> Script:
         self._depth += 1
-        if self._depth > DEEPEST:
+        if self._depth > MAX_DEPTH:
             raise ShellSyntaxError(TOO_DEEP)
         script = self.script()
         self._depth -= 1
@@ -154,7 +154,7 @@ class _Parser:
             return self._simple()
         command = read(self) if read else self._subshell()
         redirections = self._redirections()
-        return Redirected(command, redirections) if redirections else command
+        return RedirectedCommand(command, redirections) if redirections else command
 
     def _simple(self) -> Command:
         words: list[Word] = []
@@ -177,7 +177,7 @@ class _Parser:
                 break
         if not (words or assignments or redirections):
             raise self._unexpected()
-        return Simple(tuple(words), tuple(assignments), tuple(redirections))
+        return SimpleCommand(tuple(words), tuple(assignments), tuple(redirections))
 
     def _redirections(self) -> tuple[Redirection, ...]:
         redirections = []
@@ -204,7 +204,7 @@ class _Parser:
         self._advance()
         body = self._body(until=")")
         self._expect(")")
-        return Group(body, own_shell=True)
+        return Group(body, in_subshell=True)
 
     def _group(self) -> Group:
         self._advance()

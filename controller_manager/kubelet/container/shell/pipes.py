@@ -4,24 +4,24 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from controller_manager.kubelet.container.files import File, FileError, Files
+from controller_manager.kubelet.container.files import File, FileError, FileSystem
 from controller_manager.kubelet.container.shell.state import check_size
-from controller_manager.kubelet.container.syscalls import OUT, Effect, Now, Process, Read, Write
+from controller_manager.kubelet.container.syscalls import OUT, Now, Process, Read, SystemCall, Write
 
 
 @dataclass(frozen=True, slots=True)
-class Into:
+class FileTarget:
     """A file to write to."""
 
     file: File
-    files: Files
+    files: FileSystem
 
 
-Target: TypeAlias = int | Into
+Target: TypeAlias = int | FileTarget
 """The target of output: a file descriptor of the process' caller, or a file."""
 
 
-def piped(source: Process, sink: Process) -> Process:
+def pipe(source: Process, sink: Process) -> Process:
     """Run a process that reads the output of another one; return its exit code.
 
     The source runs only when the sink reads, and ends when that is over (SIGPIPE), so that it may be endless.
@@ -46,7 +46,7 @@ def piped(source: Process, sink: Process) -> Process:
         sink.close()
 
 
-def _next_output(source: Process) -> Generator[Effect, Any, bytes]:
+def _next_output(source: Process) -> Generator[SystemCall, Any, bytes]:
     answer: Any = None
     try:
         while True:
@@ -61,10 +61,10 @@ def _next_output(source: Process) -> Generator[Effect, Any, bytes]:
         return b""
 
 
-def redirected(process: Process, targets: Mapping[int, Target], given: bytes | None = None) -> Process:
+def redirect(process: Process, targets: Mapping[int, Target], given: bytes | None = None) -> Process:
     """Run a process with redirected output, and with `given` as its input, or its own input if it is None."""
     answer: Any = None
-    step: Callable[[Any], Effect] = process.send
+    step: Callable[[Any], SystemCall] = process.send
     try:
         while True:
             effect = step(answer)
@@ -91,7 +91,7 @@ def redirected(process: Process, targets: Mapping[int, Target], given: bytes | N
         process.close()
 
 
-def captured(process: Process, limit: int) -> Generator[Effect, Any, bytes]:
+def capture(process: Process, limit: int) -> Generator[SystemCall, Any, bytes]:
     """Run a process, and return its output; its other system calls pass through.
 
     Raises:

@@ -8,14 +8,14 @@ from controller_manager.kubelet.container.shell.builtins import Exit
 from controller_manager.kubelet.container.shell.interpreter import Shell
 from controller_manager.kubelet.container.shell.lexer import ShellSyntaxError
 from controller_manager.kubelet.container.shell.parser import parse
-from controller_manager.kubelet.container.shell.state import LONGEST_VALUE
+from controller_manager.kubelet.container.shell.state import MAX_VALUE_LENGTH
 from controller_manager.kubelet.container.syscalls import (
     ERR,
     INTERRUPTED,
-    Effect,
     InterruptedByUser,
     Process,
     Read,
+    SystemCall,
     Write,
     bytes_of,
     text_of,
@@ -24,7 +24,7 @@ from controller_manager.kubelet.container.syscalls import (
 CONTINUED = "> "
 
 
-def session(shell: Shell, *, prompts: bool) -> Process:
+def read_commands(shell: Shell, *, prompts: bool) -> Process:
     """Run commands until the input ends or they say `exit`; return the exit code of the last one."""
     pending = ""
     while True:
@@ -72,7 +72,7 @@ def _script(text: str, *, final: bool) -> Script | None:
     Raises:
         ShellSyntaxError: it is invalid, and more lines do not change that.
     """
-    if len(text) > LONGEST_VALUE:
+    if len(text) > MAX_VALUE_LENGTH:
         raise ShellSyntaxError("sh: out of memory")
     if text.endswith("\\\n") and not final:
         return None
@@ -84,7 +84,7 @@ def _script(text: str, *, final: bool) -> Script | None:
         raise
 
 
-def _line(shell: Shell) -> Generator[Effect, Any, str]:
+def _line(shell: Shell) -> Generator[SystemCall, Any, str]:
     """Return the next line with its newline; "" at the end of the input."""
     while b"\n" not in shell.unread:
         data = yield Read()
@@ -92,7 +92,7 @@ def _line(shell: Shell) -> Generator[Effect, Any, str]:
             rest, shell.unread = shell.unread, b""
             return text_of(rest)
         shell.unread += data
-        if len(shell.unread) > LONGEST_VALUE:
+        if len(shell.unread) > MAX_VALUE_LENGTH:
             raise ShellSyntaxError("sh: out of memory")
     line, _, shell.unread = shell.unread.partition(b"\n")
     return text_of(line) + "\n"

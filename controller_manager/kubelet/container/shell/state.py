@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from controller_manager.kubelet.container.container import Container
 from controller_manager.kubelet.container.shell.ast import Command
 
-LONGEST_VALUE = 1024 * 1024
+MAX_VALUE_LENGTH = 1024 * 1024
 """The maximum length of a variable, and of the output of a command that is used as an argument."""
-LONGEST_VALUES = 4 * LONGEST_VALUE
+MAX_TOTAL_LENGTH = 4 * MAX_VALUE_LENGTH
 """The maximum length of all variables, or of all arguments of a command, with a little overhead for each."""
 _EACH = 400
 
@@ -17,7 +17,7 @@ class OutOfMemoryError(Exception):
     """A script would need more memory than a simulated shell may use."""
 
 
-def check_size(size: int, limit: int = LONGEST_VALUE) -> None:
+def check_size(size: int, limit: int = MAX_VALUE_LENGTH) -> None:
     """Check that a size is within a limit.
 
     Raises:
@@ -41,7 +41,7 @@ class Variables(MutableMapping[str, str]):
         old = self._values.get(name)
         size = self._size + len(value) - len(old or "") + (len(name) + _EACH if old is None else 0)
         check_size(len(value))
-        check_size(size, LONGEST_VALUES)
+        check_size(size, MAX_TOTAL_LENGTH)
         self._values[name] = value
         self._size = size
 
@@ -56,7 +56,7 @@ class Variables(MutableMapping[str, str]):
 
 
 @dataclass(slots=True)
-class State:
+class ShellState:
     """The state of one shell.
 
     Attributes:
@@ -80,13 +80,13 @@ class State:
     terminal: bool = False
 
     @classmethod
-    def fresh(cls, container: Container, environment: Mapping[str, str], directory: str) -> "State":
+    def fresh(cls, container: Container, environment: Mapping[str, str], directory: str) -> "ShellState":
         """Return the state of a new shell."""
         return cls(container, Variables(environment), set(environment), directory)
 
-    def copy(self) -> "State":
+    def copy(self) -> "ShellState":
         """Return a copy for a subshell, as in ( ), pipelines and $( )."""
-        return State(
+        return ShellState(
             self.container,
             Variables(self.variables),
             set(self.exported),
