@@ -4,6 +4,10 @@ A server has its database for itself, so SQLite lets no other process read it. B
 write-ahead log, what changes in the database itself is in the log as well: a copy of the database and a later copy of
 the log fit together if the log was not restarted in between. The server notices nothing; a copy that does not fit is
 made again.
+
+SQLite's own backup (sqlite3.Connection.backup) does not serve here: from outside it waits for the server's exclusive
+lock for ever, and without locks it reads the database without its log. Within the server it would need a way to ask
+for it, and hold up the thread that writes; a copy of files serves running and stopped servers alike.
 """
 
 import os
