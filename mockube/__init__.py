@@ -11,7 +11,7 @@ __all__ = ["Cluster"]
 
 def __getattr__(name: str) -> Any:
     if name == "Cluster":
-        from mockube.cluster import Cluster
+        from mockube.cluster import Cluster  # the command line starts without it
 
         return Cluster
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from mockube.commands import backup, certificates, ready, restore, up
-from mockube.commands.failures import fail
+from mockube.failures import fail
+from mockube.flags import backup, certificates, ready, restore, up
 
 _EXAMPLES = """\
 examples:
@@ -57,7 +57,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version
+        from importlib.metadata import version  # reads files, and other commands need none
 
         print(f"mockube {version('mockube')}")
         parser.exit()

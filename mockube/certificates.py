@@ -157,7 +157,7 @@ def ensure_etcd_certificates(directory: Path, names: Iterable[str], *, now: floa
     """
     covered = tuple(dict.fromkeys((*_LOOPBACK, *names)))
     if not _is_good(directory, _ETCD_FILES, covered, now):
-        from mockube.ca import make_etcd_certificates
+        from mockube.ca import make_etcd_certificates  # as above
 
         expiry = make_etcd_certificates(directory, covered, now=now, write=partial(_write, directory))
         _record(directory, _ETCD_FILES, covered, expiry)
@@ -199,7 +199,7 @@ def _token(path: Path) -> str:
     except (FileNotFoundError, UnicodeDecodeError):
         token = ""
     if not _TOKEN.fullmatch(token):
-        from secrets import token_urlsafe
+        from secrets import token_urlsafe  # most starts have a token
 
         token = token_urlsafe(32)
         write_private(path, f'{token},{USER},{USER},"{GROUP}"\n')

@@ -7,14 +7,12 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from apiserver.config import Config, check
 from mockube.control_plane import RunningControlPlane, control_plane
+from mockube.manager import ManagerOptions, manager_in_process
 from mockube.threads import in_thread
-
-if TYPE_CHECKING:
-    from mockube.manager import ManagerOptions
 
 
 class Cluster:
@@ -117,18 +115,14 @@ class Cluster:
 
 
 @asynccontextmanager
-async def _temporary(config: Config, manager_options: "ManagerOptions | None") -> AsyncIterator[RunningControlPlane]:
+async def _temporary(config: Config, manager_options: ManagerOptions | None) -> AsyncIterator[RunningControlPlane]:
     """Run a control plane in a temporary directory, and the controllers if `manager_options` are given."""
     with tempfile.TemporaryDirectory(prefix="mockube-") as directory:
         async with control_plane(config, Path(directory)) as running, AsyncExitStack() as stack:
             if manager_options is not None:
-                from mockube.manager import manager_in_process
-
                 await stack.enter_async_context(manager_in_process(running, manager_options))
             yield running
 
 
-def _manager_options(nodes: int, controllers: str) -> "ManagerOptions":
-    from mockube.manager import ManagerOptions
-
+def _manager_options(nodes: int, controllers: str) -> ManagerOptions:
     return ManagerOptions(nodes=nodes, controllers=controllers)

@@ -48,6 +48,7 @@ async def manager_process(
 @asynccontextmanager
 async def manager_in_process(running: RunningControlPlane, options: ManagerOptions) -> AsyncIterator[None]:
     """Run a manager on this event loop; it is ready when the context begins."""
+    # only here: a manager in a process of its own needs none of this in ours
     from controller_manager.flags import from_arguments
     from controller_manager.manager import managing
     from controller_manager.runtime.kubeconfig import load

@@ -43,7 +43,7 @@ def kube_cluster_with_nodes_session() -> Iterator["Cluster"]:
 
 
 def _cluster(nodes: int = 0) -> Iterator["Cluster"]:
-    from mockube.cluster import Cluster
+    from mockube.cluster import Cluster  # pytest loads this module in every run
 
     with Cluster(nodes=nodes) as cluster:
         yield cluster

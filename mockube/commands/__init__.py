@@ -1,4 +1,1 @@
-"""The commands of `mockube`, one module each; `declare` adds a command and its flags to the command line.
-
-A command imports its implementation when it runs, so that help and error messages come at once.
-"""
+"""What the commands of `mockube` do, a module each; `mockube.flags` has their flags, and imports the one that runs."""

@@ -18,7 +18,7 @@ from patience import SECONDS
 
 from apiserver.config import parser
 from mockube.backup.archive import FORMAT
-from mockube.commands.stores import _PREFIX
+from mockube.flags.stores import _PREFIX
 
 
 def config_map(name: str) -> bytes:
