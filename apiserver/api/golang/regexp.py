@@ -14,9 +14,7 @@ between the bytes of a character that is not ASCII.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final, NoReturn
-
-import re2
+from typing import Any, Final
 
 _MAX_DEPTH: Final = 1000
 _MAX_REPEAT: Final = 1000
@@ -93,32 +91,32 @@ def compile_regexp(pattern: str) -> Regexp:
         ValueError: the pattern is malformed; the message is Go's.
     """
     if _expands_too_far(pattern):
-        _refuse("expression too large", pattern)
-    refused = _TOKEN.sub(_refused, pattern) if _ANY_BYTE in pattern else pattern
-    try:
-        compiled = _compiled(_encoded(refused))
-    except re2.error as error:
-        code, _, part = error.args[0].decode(errors="replace").partition(": ")
-        _refuse(*_go_error(pattern, code, part.replace(_REFUSED, _ANY_BYTE)))
+        raise _error("expression too large", pattern)
+    compiled = _compiled(pattern)
     for name in compiled.groupindex:
         if not name.isascii():
-            _refuse("invalid named capture", _part_after(pattern, (f"(?P<{name.decode()}", f"(?<{name.decode()}")))
+            raise _error("invalid named capture", _part_after(pattern, (f"(?P<{name.decode()}", f"(?<{name.decode()}")))
     _check_tokens(pattern)
     return Regexp(compiled)
 
 
-def _compiled(pattern: bytes) -> Any:
-    """Return RE2's pattern; raises its error."""
+def _compiled(pattern: str) -> Any:
+    """Return RE2's pattern; raises Go's error."""
+    import re2  # noqa: PLC0415 - costs a hundredth of the start, and most clusters have no patterns
+
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
-    try:
-        return re2.compile(pattern, options)
-    except re2.error as error:
-        if not error.args[0].startswith(_TOO_LARGE.encode()):
-            raise
-    options.max_mem = _MUCH_MEMORY
-    return re2.compile(pattern, options)
+    text = _encoded(_TOKEN.sub(_refused, pattern) if _ANY_BYTE in pattern else pattern)
+    for memory in (options.max_mem, _MUCH_MEMORY):
+        options.max_mem = memory
+        try:
+            return re2.compile(text, options)
+        except re2.error as error:
+            code, _, part = error.args[0].decode(errors="replace").partition(": ")
+        if not code.startswith(_TOO_LARGE):
+            break
+    raise _error(*_go_error(pattern, code, part.replace(_REFUSED, _ANY_BYTE)))
 
 
 def _go_error(pattern: str, code: str, part: str) -> tuple[str, str]:
@@ -157,15 +155,15 @@ def _check_tokens(pattern: str) -> None:
     depth = 0
     for token in _TOKEN.findall(pattern):
         if token[0] == "{":
-            _refuse("invalid repeat count", token)
+            raise _error("invalid repeat count", token)
         depth += _DEPTH_STEPS.get(token, 0)
         if depth > _MAX_DEPTH:
-            _refuse("expression nests too deeply", pattern)
+            raise _error("expression nests too deeply", pattern)
 
 
 def _encoded(text: str) -> bytes:
     return text.encode(errors="replace")  # surrogates, which no valid JSON has
 
 
-def _refuse(error: str, part: str) -> NoReturn:
-    raise ValueError(f"error parsing regexp: {error}: `{part}`")
+def _error(reason: str, part: str) -> ValueError:
+    return ValueError(f"error parsing regexp: {reason}: `{part}`")
