@@ -89,6 +89,7 @@ def test_no_two_kinds_share_a_place_but_the_two_events(minor):
         ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
         ("networking.k8s.io", "IPAddress", "ipaddresses"),
         ("", "ComponentStatus", "componentstatuses"),
+        ("resource.k8s.io", "ResourceClaimParameters", "resourceclaimparameters"),
         ("resource.k8s.io", "ResourceClassParameters", "resourceclassparameters"),
     ],
 )
@@ -112,6 +113,14 @@ def test_a_plural_follows_from_its_kind_or_is_named_there(group, kind, plural):
 )
 def test_a_resource_has_its_subresources_and_status_where_the_schema_has_one(path, subresources):
     assert list(rows_of(34)[path].subresources) == subresources
+
+
+@pytest.mark.parametrize(
+    ("minor", "cluster_wide"), [(26, ["resourceclasses"]), (30, ["resourceclasses", "resourceslices"])]
+)
+def test_classes_of_devices_are_cluster_wide_and_all_else_about_devices_is_not(minor, cluster_wide):
+    rows = [row for row in rows_of(minor).values() if row.group == "resource.k8s.io"]
+    assert sorted(row.plural for row in rows if not row.namespaced) == cluster_wide
 
 
 def test_a_subresource_names_the_body_it_speaks():

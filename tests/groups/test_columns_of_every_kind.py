@@ -1,6 +1,7 @@
-"""Every kind of the newest release: as many cells as columns, documented columns, and nothing that raises."""
+"""Every kind, in the newest release that has it: as many cells as columns, documented columns, nothing that raises."""
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -8,51 +9,59 @@ from typing import Any
 import pytest
 
 from apiserver.endpoints.tables import printer_of
+from apiserver.groups.kinds import ALL_KINDS
 
-RELEASE = "v1.37.0-local"
+RELEASES = range(37, 24, -1)
 GVK = "x-kubernetes-group-version-kind"
 
 
 @cache
-def definitions() -> dict[str, Any]:
-    path = files("kubernetes_validate") / "kubernetes-json-schema" / RELEASE / "_definitions.json"
-    kinds: dict[str, Any] = json.loads(path.read_text())["$defs"]
-    return kinds
+def definitions(minor: int) -> dict[str, Any]:
+    path = files("kubernetes_validate") / "kubernetes-json-schema" / f"v1.{minor}.0-local" / "_definitions.json"
+    schemas: dict[str, Any] = json.loads(path.read_text())["$defs"]
+    return schemas
 
 
-def kinds() -> list[tuple[str, str, str]]:
-    """(group, kind, definition) of everything that has metadata and is no list."""
-    return [
-        (gvk["group"], gvk["kind"], name)
-        for name, schema in definitions().items()
-        for gvk in schema.get(GVK, ())
-        if "metadata" in schema.get("properties", {}) and not gvk["kind"].endswith(("List", "Options"))
-    ]
+def kinds() -> Iterator[Any]:
+    """(group, kind, definition, minor) of everything that has metadata and is no list."""
+    known: set[tuple[str, str]] = set()
+    for minor in RELEASES:
+        newer = frozenset(known)
+        for name, schema in definitions(minor).items():
+            for gvk in schema.get(GVK, ()):
+                key = gvk["group"], gvk["kind"]
+                if "metadata" not in schema.get("properties", {}) or gvk["kind"].endswith(("List", "Options")):
+                    continue
+                if key not in newer and (minor == RELEASES[0] or key in ALL_KINDS):
+                    known.add(key)
+                    yield pytest.param(*key, name, minor, id=f"{name}-{minor}")
 
 
-def sample(schema: Any, leaf: Any, depth: int = 7) -> Any:
+def sample(minor: int, schema: Any, leaf: Any, depth: int = 7) -> Any:
     """An object with all its fields, and `leaf` wherever the schema wants a string, a number or a boolean."""
     if "$ref" in schema:
-        schema = definitions()[schema["$ref"].rpartition("/")[2]]
+        schema = definitions(minor)[schema["$ref"].rpartition("/")[2]]
     if not depth:
         return leaf
     if "properties" in schema:
-        return {name: sample(field, leaf, depth - 1) for name, field in schema["properties"].items()}
+        return {name: sample(minor, field, leaf, depth - 1) for name, field in schema["properties"].items()}
     if "items" in schema:
-        return [sample(schema["items"], leaf, depth - 1)]
+        return [sample(minor, schema["items"], leaf, depth - 1)]
     if isinstance(schema.get("additionalProperties"), dict):
-        return {"key": sample(schema["additionalProperties"], leaf, depth - 1)}
+        return {"key": sample(minor, schema["additionalProperties"], leaf, depth - 1)}
     return leaf
 
 
-EVERY_KIND = pytest.mark.parametrize(("group", "kind", "definition"), kinds())
+EVERY_KIND = pytest.mark.parametrize(("group", "kind", "definition", "minor"), [*kinds()])
 
 
 @EVERY_KIND
 @pytest.mark.parametrize(
     "obj", [{}, {"metadata": None, "spec": None, "status": None}, {"metadata": "a", "spec": [], "status": 7}]
 )
-def test_an_empty_or_odd_object_has_as_many_cells_as_columns(group: str, kind: str, definition: str, obj: Any) -> None:
+def test_an_empty_or_odd_object_has_as_many_cells_as_columns(
+    group: str, kind: str, definition: str, minor: int, obj: Any
+) -> None:
     columns = printer_of(group, kind).column_definitions({})
     cells = printer_of(group, kind).row(obj).cells_at(0.0)
     # Upstream gives the addresses an age without a column for it.
@@ -61,22 +70,24 @@ def test_an_empty_or_odd_object_has_as_many_cells_as_columns(group: str, kind: s
 
 @EVERY_KIND
 @pytest.mark.parametrize("leaf", ["7", 7, True, None, {}, []])
-def test_values_of_another_type_never_raise(group: str, kind: str, definition: str, leaf: Any) -> None:
-    obj = sample(definitions()[definition], leaf)
+def test_values_of_another_type_never_raise(group: str, kind: str, definition: str, minor: int, leaf: Any) -> None:
+    obj = sample(minor, definitions(minor)[definition], leaf)
     cells = printer_of(group, kind).row(obj).cells_at(0.0)
     assert json.dumps(cells)
 
 
 @EVERY_KIND
-def test_every_column_is_documented(group: str, kind: str, definition: str) -> None:
+def test_every_column_is_documented(group: str, kind: str, definition: str, minor: int) -> None:
     undocumented = [
-        c["name"] for c in printer_of(group, kind).column_definitions(definitions()) if not c["description"]
+        c["name"] for c in printer_of(group, kind).column_definitions(definitions(minor)) if not c["description"]
     ]
     assert undocumented == []
 
 
 @EVERY_KIND
-def test_one_column_is_the_name_and_wide_columns_are_the_exception(group: str, kind: str, definition: str) -> None:
+def test_one_column_is_the_name_and_wide_columns_are_the_exception(
+    group: str, kind: str, definition: str, minor: int
+) -> None:
     columns = printer_of(group, kind).column_definitions({})
     assert sum(column["name"] == "Name" for column in columns) == (kind != "Status")
     assert {column["priority"] for column in columns} <= {0, 1}
@@ -111,6 +122,10 @@ def test_a_column_stands_on_the_wire_with_all_its_fields() -> None:
         ("rbac.authorization.k8s.io", "RoleBinding", "Name Role Age", "Users Groups ServiceAccounts"),
         ("scheduling.k8s.io", "PriorityClass", "Name Value Global-Default Age PreemptionPolicy", ""),
         ("networking.k8s.io", "IPAddress", "Name ParentRef", ""),
+        ("networking.k8s.io", "ClusterCIDR", "Name PerNodeHostBits IPv4 IPv6 Age", "NodeSelector"),
+        ("resource.k8s.io", "ResourceClass", "Name DriverName Age", ""),
+        ("resource.k8s.io", "ResourceClaimParameters", "Name GeneratedFrom Age", ""),
+        ("resource.k8s.io", "PodScheduling", "Name SelectedNode Age", ""),
         ("apiextensions.k8s.io", "CustomResourceDefinition", "Name Created-At", ""),
     ],
 )

@@ -75,6 +75,6 @@ POD_SCHEDULING_CONTEXT = BuiltinKind(
     "PodSchedulingContext",
     strategy=GUARDED_STATUS,
     validator=_VALIDATOR,
-    printer=_printer("v1alpha2.PodSchedulingContextSpec"),
+    printer=_printer("v1alpha3.PodSchedulingContextSpec"),
     notices=stored("PodSchedulingContext", NO_DEVICES, "nobody answers it"),
 )
