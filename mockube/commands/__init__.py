@@ -1,1 +1,1 @@
-"""What the commands of `mockube` do, a module each; `mockube.flags` has their flags, and imports the one that runs."""
+"""The commands of `mockube`, a module each; `mockube.flags` has their flags, and imports the one that runs."""
