@@ -78,8 +78,8 @@ class Expectations:
     Args:
         caches: the caches that must see the writes.
         expired: called for a key that is processed because its wait timed out.
-        hidden: called for a key with a write whose outcome a list may hide: an object that the key created, and somebody
-            deleted while the watch was broken, never comes into the cache and never leaves it.
+        hidden: called for a key with a write whose outcome a list may hide: an object that the key created, and
+            somebody deleted while the watch was broken, never comes into the cache and never leaves it.
     """
 
     def __init__(

@@ -123,6 +123,11 @@ def test_classes_of_devices_are_cluster_wide_and_all_else_about_devices_is_not(m
     assert sorted(row.plural for row in rows if not row.namespaced) == cluster_wide
 
 
+def test_cluster_cidrs_are_cluster_wide_and_have_a_short_name():
+    row = rows_of(28)["networking.k8s.io", "v1alpha1", "clustercidrs"]
+    assert (row.namespaced, row.short_names) == (False, ("cc",))
+
+
 def test_a_subresource_names_the_body_it_speaks():
     scale = rows_of(34)["apps", "v1", "deployments"].subresources["scale"]
     status = rows_of(34)["apps", "v1", "deployments"].subresources["status"]

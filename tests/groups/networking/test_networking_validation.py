@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation import VALIDATORS
+from apiserver.registry.validation import VALIDATORS, validate_create
+from apiserver.release import load_release
 
 GROUP = "networking.k8s.io"
 BACKEND = {"service": {"name": "s", "port": {"number": 80}}}
@@ -196,3 +197,10 @@ def test_ranges_of_a_service_cidr_stay_but_a_second_may_come() -> None:
     update = VALIDATORS[GROUP, "ServiceCIDR"].update
     assert messages(update(two, one)) == []
     assert messages(update(other, one)) == ['spec.cidrs[0]: Invalid value: "10.1.0.0/16": field is immutable']
+
+
+def test_the_name_of_a_cluster_cidr_is_a_label() -> None:
+    (row,) = (row for row in load_release("1.28").rows if row.kind == "ClusterCIDR")
+    obj = {"metadata": {"name": "a.b"}, "spec": {"perNodeHostBits": 8, "ipv4": "10.0.0.0/16"}}
+    (error,) = validate_create(row, obj)
+    assert str(error).startswith('metadata.name: Invalid value: "a.b": a lowercase RFC 1123 label must consist of')

@@ -82,3 +82,12 @@ def test_a_pod_may_have_at_most_128_potential_nodes() -> None:
     create = VALIDATORS[GROUP, "PodSchedulingContext"].create
     assert messages(create(context(128))) == []
     assert messages(create(context(129))) == ["spec.potentialNodes: Too many: 129: must have at most 128 items"]
+
+
+@pytest.mark.parametrize("kind", ["PodScheduling", "PodSchedulingContext"])
+def test_the_status_of_a_scheduling_context_is_not_for_those_who_create_and_update_it(
+    kind: str, created: Any, updated: Any
+) -> None:
+    status = {"resourceClaims": [{"name": "a"}]}
+    assert created(GROUP, kind, {"spec": {}, "status": status})["status"] == {}
+    assert updated(GROUP, kind, {"spec": {}, "status": {}}, {"spec": {}, "status": status})["status"] == status
