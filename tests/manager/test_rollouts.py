@@ -50,6 +50,9 @@ def progressing(kubectl: Kubectl) -> tuple[str, str]:
     return condition["status"], condition["reason"]
 
 
+TOO_SOON = "error: failed to create patch for web: if restart has already been triggered within the past second, "
+
+
 def next_second() -> None:
     """Wait for the clock by which kubectl tells restarts apart."""
     time.sleep(1 - time.time() % 1)
@@ -278,20 +281,31 @@ def test_a_restart_replaces_every_pod(web: Kubectl) -> None:
     assert not pods & set(web.output("get pods -o name").split())
 
 
+def restart_twice_within_a_second(web: Kubectl) -> int:
+    """Restart until kubectl refuses one as too soon after another, and return how many were not refused.
+
+    A busy machine may need more than a second for two commands, so that both restart.
+    """
+    for restarts in range(1, 40, 2):
+        next_second()
+        web.says("rollout restart deployment/web", "deployment.apps/web restarted")
+        second = web.run("rollout restart deployment/web")
+        if second.code:
+            assert re.match(TOO_SOON, second.words), second
+            return restarts
+    return pytest.fail("in 20 seconds no two restarts fell into the same one")
+
+
 def test_restarts_within_a_second_are_one(web: Kubectl) -> None:
     """Row D46: kubectl writes the time into the template, in whole seconds, and refuses to write the same again."""
-    next_second()
-    web.says("rollout restart deployment/web", "deployment.apps/web restarted")
-    web.refuses(
-        "rollout restart deployment/web",
-        "error: failed to create patch for web: if restart has already been triggered within the past second, .*",
-    )
+    restarts = restart_twice_within_a_second(web)
     web.says("rollout status deployment/web", ROLLED_OUT)
-    web.says("rollout history deployment/web", history("1 <none>", "2 <none>"))
+    revisions = [f"{number} <none>" for number in range(1, restarts + 3)]
+    web.says("rollout history deployment/web", history(*revisions[:-1]))
     next_second()
     web.says("rollout restart deployment/web", "deployment.apps/web restarted")
     web.says("rollout status deployment/web", ROLLED_OUT)
-    web.says("rollout history deployment/web", history("1 <none>", "2 <none>", "3 <none>"))
+    web.says("rollout history deployment/web", history(*revisions))
 
 
 # -- size
