@@ -27,8 +27,8 @@ test: .venv/.installed-test ## run all tests, on all processors; ARGS="-k watch"
 coverage: export MOCKUBE_COVERAGE := $(CURDIR)/.coverage
 coverage: .venv/.installed-test ## run all tests, and fail if they run less of the sources than the floor in pyproject.toml
 	@rm -rf $(MOCKUBE_COVERAGE) && mkdir $(MOCKUBE_COVERAGE)
-	PYTHONPATH=tests/coverage/site $(BIN)/python -m pytest -p line_coverage -n auto --dist worksteal $(ARGS)
-	@$(BIN)/python tests/coverage/site/line_coverage.py
+	PYTHONPATH=$(CURDIR)/tests/coverage/site $(BIN)/python -m pytest -p line_coverage -n auto --dist worksteal $(ARGS)
+	@$(BIN)/python tests/coverage/site/covered_share.py
 
 check: .venv/.installed-check ## lint, formatting, types, imports, words
 	$(BIN)/ruff check

@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import coverage
-import line_coverage
+import covered_share
 import pytest
 from patience import SECONDS
 
 ROOT = Path(__file__).parents[2]
-MODULE = ROOT / "tests" / "coverage" / "site" / "line_coverage.py"
+SITE = ROOT / "tests" / "coverage" / "site"
 
 
 PLANTED = """\
@@ -28,7 +27,7 @@ def measured(tmp_path: Path) -> Any:
     """measured(*arguments): runs Python so, and has it note its lines in the folder "noted"."""
     folder = tmp_path / "noted"
     folder.mkdir()
-    environment = os.environ | {"MOCKUBE_COVERAGE": str(folder), "PYTHONPATH": str(MODULE.parent)}
+    environment = os.environ | {"MOCKUBE_COVERAGE": str(folder), "PYTHONPATH": str(SITE)}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -37,16 +36,6 @@ def measured(tmp_path: Path) -> Any:
         )  # fmt: skip
 
     return run
-
-
-def lines_of(folder: Path, path: str) -> set[int]:
-    """Return the lines of a source file that any process has noted."""
-    noted: set[int] = set()
-    for file in folder.glob("lines.*"):
-        data = coverage.CoverageData(basename=str(file))
-        data.read()
-        noted |= {*(data.lines(str(ROOT / path)) or ())}
-    return noted
 
 
 def line_of(path: str, text: str) -> int:
@@ -61,19 +50,19 @@ def test_a_worker_notes_the_lines_that_its_tests_run_and_no_others(measured, tmp
     options = ("-p", "line_coverage", "-n", "1", "--rootdir", str(tmp_path), "-c", os.devnull)
     done = measured("-m", "pytest", *options, str(test))
     assert done.returncode == 0, done.stdout + done.stderr
-    noted = lines_of(tmp_path / "noted", "etcd/store.py")
+    noted = covered_share.lines_of(tmp_path / "noted")[str(ROOT / "etcd/store.py")]
     assert line_of("etcd/store.py", "at revision {") in noted
     assert line_of("etcd/store.py", "the newest revision is") not in noted
 
 
 def test_a_command_that_a_test_starts_notes_its_lines(measured, tmp_path):
     assert measured("-m", "mockube", "--version").returncode == 0
-    assert lines_of(tmp_path / "noted", "mockube/__main__.py")
+    assert covered_share.lines_of(tmp_path / "noted")[str(ROOT / "mockube/__main__.py")]
 
 
 def test_a_share_below_the_floor_fails_and_says_which_lines_are_not_run(measured, tmp_path):
     assert measured("-m", "mockube", "--version").returncode == 0
-    done = measured(str(MODULE))
+    done = measured(str(SITE / "covered_share.py"))
     assert done.returncode == 1, done.stderr
     assert "the floor is" in done.stdout
     assert "\netcd/mvcc.py: 0.0 %, not " in (tmp_path / "noted" / "missing.txt").read_text()
@@ -83,4 +72,4 @@ def test_a_share_below_the_floor_fails_and_says_which_lines_are_not_run(measured
     ("numbers", "text"), [((), ""), ((7,), "7"), ((1, 3, 4, 5), "1, 3-5"), ((1, 2, 4, 5, 9), "1-2, 4-5, 9")]
 )
 def test_neighbouring_lines_are_told_as_one_range(numbers, text):
-    assert line_coverage.ranges(numbers) == text
+    assert covered_share.ranges(numbers) == text
