@@ -78,7 +78,7 @@ class DurableStore(EmbeddedStore):
         self._flushing = False
         self._settling: list[asyncio.Future[None]] = []
         self._live = len(contents.state)
-        self._litter = contents.litter
+        self._superseded_rows = contents.superseded_rows
         self._compacting = asyncio.Lock()
         self._compaction: asyncio.Task[None] | None = None
         self._health_error = ""
@@ -202,10 +202,10 @@ class DurableStore(EmbeddedStore):
         await self._run_in_worker(partial(self._log.compact, revision, live))
         self._live = live
         self._engine.compact(revision)
-        self._litter += _superseded_revisions(events)
-        while self._litter:
-            await self._run_in_worker(partial(self._log.delete_rows, self._litter[:_ROWS_PER_DELETE]))
-            del self._litter[:_ROWS_PER_DELETE]
+        self._superseded_rows += _superseded_revisions(events)
+        while self._superseded_rows:
+            await self._run_in_worker(partial(self._log.delete_rows, self._superseded_rows[:_ROWS_PER_DELETE]))
+            del self._superseded_rows[:_ROWS_PER_DELETE]
 
     async def _run_in_worker(self, work: Callable[[], None]) -> None:
         done = self._loop.create_future()

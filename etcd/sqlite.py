@@ -79,7 +79,7 @@ class Contents:
     compacted: int
     state: dict[str, PlainRow] = field(default_factory=dict)
     events: list[PlainRow] = field(default_factory=list)
-    litter: list[int] = field(default_factory=list)
+    superseded_rows: list[int] = field(default_factory=list)
 
 
 def row_of(event: Event) -> Row:
@@ -227,13 +227,13 @@ class SqliteLog:
                 contents.events.append(row)
                 continue
             if older := state.pop(key, None):
-                contents.litter.append(older[0])
+                contents.superseded_rows.append(older[0])
             if value is None:
-                contents.litter.append(revision)
+                contents.superseded_rows.append(revision)
             else:
                 state[key] = row
         self._check_counts(contents)
-        contents.litter.sort()
+        contents.superseded_rows.sort()
         return contents
 
     def rows(self) -> Iterator[Row]:

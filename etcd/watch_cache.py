@@ -164,7 +164,7 @@ class WatchCache:
                 "name another prefix of keys, or delete it"
             ) from error
 
-    async def _again(self) -> None:
+    async def _resync(self) -> None:
         """Read the whole state again because events are gone, and have every watcher begin again."""
         state, revision = await self._range_reader().read_state()
         engine = self.engine
@@ -204,7 +204,7 @@ class WatchCache:
             await self._follow()
         except Compacted:
             log.warning("etcd has compacted what was to come next: everything is read again")
-            await self._again()
+            await self._resync()
 
     async def _follow(self) -> None:
         """Apply the events of a watch until it breaks off or falls behind; raises StoreError then."""

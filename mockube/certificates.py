@@ -134,7 +134,7 @@ def ensure_certificates(directory: Path, names: Sequence[str], *, now: float) ->
     Raises:
         OSError: a file cannot be read or written.
     """
-    if not _is_good(directory, _FILES, names, now):
+    if not _is_usable(directory, _FILES, names, now):
         from mockube.ca import (
             make_certificates,  # cryptography takes a tenth of the start, and most starts do not need it
         )
@@ -156,14 +156,14 @@ def ensure_etcd_certificates(directory: Path, names: Iterable[str], *, now: floa
         OSError: a file cannot be read or written.
     """
     covered = tuple(dict.fromkeys((*_LOOPBACK, *names)))
-    if not _is_good(directory, _ETCD_FILES, covered, now):
+    if not _is_usable(directory, _ETCD_FILES, covered, now):
         from mockube.ca import make_etcd_certificates  # as above
 
         expiry = make_etcd_certificates(directory, covered, now=now, write=partial(_write, directory))
         _record(directory, _ETCD_FILES, covered, expiry)
 
 
-def _is_good(directory: Path, files: Sequence[str], names: Sequence[str], now: float) -> bool:
+def _is_usable(directory: Path, files: Sequence[str], names: Sequence[str], now: float) -> bool:
     """Return True if a directory's files can be used; also make the directory private."""
     make_private_directory(directory)
     directory.chmod(0o700)

@@ -73,7 +73,7 @@ def write_kubeconfig(path: Path, access: ClusterAccess) -> None:
     if not present.strip():
         write_private(path, alone)
     elif present != alone:
-        write_private(path, _merged(path, present, alone))
+        write_private(path, _merge(path, present, alone))
     elif path.stat().st_mode & 0o077:
         path.chmod(0o600)
 
@@ -83,7 +83,7 @@ def _text(access: ClusterAccess) -> str:
     return _TEMPLATE.format(name=NAME, server=access.server, authority=authority, token=access.token)
 
 
-def _merged(path: Path, present: str, alone: str) -> str:
+def _merge(path: Path, present: str, alone: str) -> str:
     import yaml  # late: only files that others have written need to be parsed
 
     try:

@@ -40,7 +40,7 @@ class Priority:
             if attributes.old is None:
                 await self._resolve(attributes, obj["spec"])
             else:
-                _keep(obj["spec"], attributes.old["spec"])
+                _keep_priority(obj["spec"], attributes.old["spec"])
         elif obj.get("globalDefault"):
             self._check_only_default(attributes, obj)
 
@@ -84,7 +84,7 @@ _ADVICE = (
 )
 
 
-def _keep(new: Obj, old: Obj) -> None:
+def _keep_priority(new: Obj, old: Obj) -> None:
     for field in RESOLVED:
         if field in old and new.get(field) is None:
             new[field] = old[field]

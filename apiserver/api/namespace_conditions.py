@@ -79,9 +79,9 @@ def _conditions(remaining: RemainingContent) -> Iterator[Obj]:
     failures = sorted(remaining.failures)
     failed = f"Failed to delete all resource types, {len(failures)} remaining: {', '.join(failures)}"
     yield _condition("NamespaceDeletionContentFailure", failed if failures else "")
-    kinds = f"Some resources are remaining: {_counted(remaining.kinds, 'has')}"
+    kinds = f"Some resources are remaining: {_count_text(remaining.kinds, 'has')}"
     yield _condition("NamespaceContentRemaining", kinds if remaining.kinds else "")
-    finalizers = f"Some content in the namespace has finalizers remaining: {_counted(remaining.finalizers, 'in')}"
+    finalizers = f"Some content in the namespace has finalizers remaining: {_count_text(remaining.finalizers, 'in')}"
     yield _condition("NamespaceFinalizersRemaining", finalizers if remaining.finalizers else "")
 
 
@@ -103,5 +103,5 @@ def _undiscovered(failures: Mapping[str, str]) -> str:
     )
 
 
-def _counted(counts: Mapping[str, int], word: str) -> str:
+def _count_text(counts: Mapping[str, int], word: str) -> str:
     return ", ".join(f"{name} {word} {counts[name]} resource instances" for name in sorted(counts))

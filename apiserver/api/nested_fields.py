@@ -40,7 +40,7 @@ class NestedField:
         Raises:
             NestedFieldError: the field has another value, such as null or 1.0.
         """
-        value: int | None = self._typed(obj, "int64")
+        value: int | None = self._read_typed(obj, "int64")
         return value
 
     def read_string(self, obj: Obj) -> str | None:
@@ -49,7 +49,7 @@ class NestedField:
         Raises:
             NestedFieldError: the field has another value, such as null.
         """
-        value: str | None = self._typed(obj, "string")
+        value: str | None = self._read_typed(obj, "string")
         return value
 
     def set_value(self, obj: Obj, value: Any) -> Obj:
@@ -62,13 +62,13 @@ class NestedField:
         for depth, name in enumerate(self.names[:-1], 1):
             inner = parent.get(name, {})
             if type(inner) is not dict:
-                raise NestedFieldError(f"value cannot be set because {self._shown(depth)} is not a {_A_MAP}")
+                raise NestedFieldError(f"value cannot be set because {self._path_prefix(depth)} is not a {_A_MAP}")
             parent[name] = inner.copy()
             parent = parent[name]
         parent[self.names[-1]] = value
         return changed
 
-    def _typed(self, obj: Obj, expected: str) -> Any:
+    def _read_typed(self, obj: Obj, expected: str) -> Any:
         value = self._find(obj)
         if value is _MISSING:
             return None
@@ -90,9 +90,9 @@ class NestedField:
 
     def _unexpected(self, depth: int, value: Any, expected: str) -> NestedFieldError:
         return NestedFieldError(
-            f"{self._shown(depth)} accessor error: {go_text(value)} is of the type {go_type(value)}, "
+            f"{self._path_prefix(depth)} accessor error: {go_text(value)} is of the type {go_type(value)}, "
             f"expected {expected}"
         )
 
-    def _shown(self, depth: int) -> str:
+    def _path_prefix(self, depth: int) -> str:
         return f".{'.'.join(self.names[:depth])}"

@@ -39,9 +39,8 @@ def impersonated_user(user: User, headers: CIMultiDictProxy[str], authorizer: Au
     if is_anonymous(user):
         raise errors.unauthorized()
     if not name:
-        user_info = (
-            f"&user.DefaultInfo{{Name:{quoted('')}, UID:{quoted(uid)}, Groups:{_go(groups)}, Extra:{_go_map(extra)}}}"
-        )
+        fields = f"Name:{quoted('')}, UID:{quoted(uid)}, Groups:{_go_list(groups)}, Extra:{_go_map(extra)}"
+        user_info = f"&user.DefaultInfo{{{fields}}}"
         raise errors.bad_request(f"requested {user_info} without impersonating a user name")
     account = _account(name)
     requests = [AuthorizationRequest(user, "impersonate", "", "", *account)]
@@ -85,7 +84,7 @@ def _extra(headers: CIMultiDictProxy[str]) -> dict[str, tuple[str, ...]]:
     return extra
 
 
-def _go(texts: tuple[str, ...]) -> str:
+def _go_list(texts: tuple[str, ...]) -> str:
     """Return texts as Go's %#v prints a slice of them."""
     return f"[]string{{{', '.join(map(quoted, texts))}}}" if texts else "[]string(nil)"
 
@@ -94,7 +93,7 @@ def _go_map(values: Mapping[str, tuple[str, ...]]) -> str:
     """Return lists of texts by name as Go's %#v prints them."""
     if not values:
         return "map[string][]string(nil)"
-    return f"map[string][]string{{{', '.join(f'{quoted(key)}:{_go(values[key])}' for key in sorted(values))}}}"
+    return f"map[string][]string{{{', '.join(f'{quoted(key)}:{_go_list(values[key])}' for key in sorted(values))}}}"
 
 
 def _text(value: str) -> str:

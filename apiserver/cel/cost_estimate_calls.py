@@ -106,14 +106,14 @@ def _contains(args: Sequence[Operand]) -> CallEstimate:
 
 
 def _contains_ip(args: Sequence[Operand]) -> CallEstimate:
-    return CallEstimate((_ADDRESS + _ADDRESS).read() + _parsed(args[1]))
+    return CallEstimate((_ADDRESS + _ADDRESS).read() + _parse_cost(args[1]))
 
 
 def _contains_cidr(args: Sequence[Operand]) -> CallEstimate:
-    return CallEstimate((_ADDRESS + _ADDRESS).read() + _ADDRESS.read() + 1 + _parsed(args[1]))
+    return CallEstimate((_ADDRESS + _ADDRESS).read() + _ADDRESS.read() + 1 + _parse_cost(args[1]))
 
 
-def _parsed(operand: Operand) -> int:
+def _parse_cost(operand: Operand) -> int:
     return operand.size.read() if operand.type.kind == "string" else 0
 
 
@@ -121,7 +121,7 @@ def _validate(args: Sequence[Operand]) -> CallEstimate:
     return CallEstimate(scaled(args[1].size.read(), _LONGEST_NAME_PATTERN * _PATTERN))
 
 
-def _added(args: Sequence[Operand]) -> CallEstimate:
+def _addition_cost(args: Sequence[Operand]) -> CallEstimate:
     size = args[0].size + args[1].size
     return CallEstimate(size.read(), size)
 
@@ -142,7 +142,7 @@ def _equal(args: Sequence[Operand]) -> CallEstimate:
     return _compared(args)
 
 
-def _made(size: Size, factor: float = 1) -> CallEstimate:
+def _list_cost(size: Size, factor: float = 1) -> CallEstimate:
     return CallEstimate(min(scaled(size.max, factor) + 1 + _MAKE_LIST, MAX_COST), size)
 
 
@@ -150,25 +150,25 @@ def _slice(args: Sequence[Operand]) -> CallEstimate:
     start = max(args[1].literal or 0, 0)
     end = args[0].size.max if args[2].literal is None else max(args[2].literal, 0)
     count = (end - start) % (MAX_COST + 1)
-    return _made(Size(count, count))
+    return _list_cost(Size(count, count))
 
 
 def _range(args: Sequence[Operand]) -> CallEstimate:
     count = MAX_COST if args[0].literal is None else max(args[0].literal, 0)
-    return _made(Size(count, count))
+    return _list_cost(Size(count, count))
 
 
 def _flatten(args: Sequence[Operand]) -> CallEstimate:
     depth = 1 if len(args) < 2 else MAX_COST if args[1].literal is None else max(args[1].literal, 0)
-    return _made(args[0].size, depth)
+    return _list_cost(args[0].size, depth)
 
 
 def _self_comparison(args: Sequence[Operand]) -> CallEstimate:
-    return _made(args[0].size * args[0].size, 2)
+    return _list_cost(args[0].size * args[0].size, 2)
 
 
-def _sorted(index: int, factor: float) -> Estimator:
-    return lambda args: _made(args[index].size * args[index].size, factor)
+def _sort_cost(index: int, factor: float) -> Estimator:
+    return lambda args: _list_cost(args[index].size * args[index].size, factor)
 
 
 def _sets(factor: int) -> Estimator:
@@ -204,8 +204,8 @@ _BY_OVERLOAD: dict[str, Estimator] = {
     "in_list": lambda args: CallEstimate(args[1].size.max),
     "matches_string": lambda args: CallEstimate(_pattern(args[0].size, args[1].size)),
     "contains_string": _contains,
-    "add_string": _added,
-    "add_bytes": _added,
+    "add_string": _addition_cost,
+    "add_bytes": _addition_cost,
     "add_list": lambda args: CallEstimate(1, args[0].size + args[1].size),
     **{
         f"{name}_{kind}": _compared
@@ -215,7 +215,7 @@ _BY_OVERLOAD: dict[str, Estimator] = {
     "not_equals": _compared,
     "list_slice": _slice,
     "lists_range": _range,
-    "list_reverse": lambda args: _made(args[0].size),
+    "list_reverse": lambda args: _list_cost(args[0].size),
     "list_flatten": _flatten,
     "list_flatten_int": _flatten,
     "list_distinct": _self_comparison,
@@ -238,6 +238,6 @@ def estimate(function: str, overload: str, args: Sequence[Operand]) -> CallEstim
         return by_function(args)
     if overload.endswith(("_sort", "_sortByAssociatedKeys")):
         factor = 2.1 if "string" in overload or "bytes" in overload else 2
-        return _sorted(len(args) - 1, factor)(args)
+        return _sort_cost(len(args) - 1, factor)(args)
     by_overload = _BY_OVERLOAD.get(overload)
     return by_overload(args) if by_overload else CallEstimate(1)

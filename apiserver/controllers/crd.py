@@ -100,7 +100,7 @@ class CRDController:
         self._registry = registry
         self._types = BuiltinTypes(registry.schema, registry.field_schema)
         self._definitions: dict[str, Obj] = {}
-        self._served: dict[str, list[CustomKind]] = {}
+        self._kinds_by_definition: dict[str, list[CustomKind]] = {}
         self._structural_conditions: dict[str, tuple[tuple[str, int], Obj | None]] = {}
         self._finalizer = CRDFinalizer(registry, self._resource)
         self._retries = BackoffQueue(lambda: asyncio.get_running_loop().time())
@@ -115,18 +115,18 @@ class CRDController:
         """Serve the established definitions of the store, before the first request."""
         for kv in self._registry.storage.store.range(PREFIX).items:
             name = _name(kv)
-            with self._retried_on_error(name):
-                self._definitions[name] = self._decoded(kv)
-                self._serve(self._definitions[name])
+            with self._retry_on_error(name):
+                self._definitions[name] = self._decode(kv)
+                self._serve_kinds(self._definitions[name])
 
     async def run(self) -> None:
         """Reconcile definitions until cancelled or the store is closed."""
         try:
-            await follow(self._registry.storage.store, PREFIX, self._follow)
+            await follow(self._registry.storage.store, PREFIX, self._process)
         finally:
             await self._finalizer.stop()
 
-    async def _follow(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
+    async def _process(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
         names = {_name(kv) for kv in items}
         for name in self._definitions.keys() - names:
             await self._stop_serving(name)
@@ -151,11 +151,11 @@ class CRDController:
         if kv is None:
             self._retries.forget(name)
         elif self._revision(name) > kv.mod_revision:
-            await self._update(name)
+            await self._sync(name)
         else:
             await self._reconcile(kv)
 
-    def _decoded(self, kv: KeyValue) -> Obj:
+    def _decode(self, kv: KeyValue) -> Obj:
         return self._registry.codecs.codec_of(self._resource).decode(kv)
 
     def _revision(self, name: str) -> int:
@@ -167,9 +167,9 @@ class CRDController:
         name = _name(kv)
         if self._revision(name) > kv.mod_revision:
             return
-        with self._retried_on_error(name):
-            definition = self._definitions[name] = self._decoded(kv)
-            await self._update(name)
+        with self._retry_on_error(name):
+            definition = self._definitions[name] = self._decode(kv)
+            await self._sync(name)
             if awaits_finalizer(definition):
                 self._finalizer.start(definition)
 
@@ -178,28 +178,28 @@ class CRDController:
         self._definitions.pop(name, None)
         self._structural_conditions.pop(name, None)
         self._retries.forget(name)
-        with self._retried_on_error(name):
+        with self._retry_on_error(name):
             self._replace_kinds(name, [])
             await self._update_definitions_lacking_names(name)
 
-    async def _update(self, name: str) -> None:
+    async def _sync(self, name: str) -> None:
         """Update the names and conditions of a definition, and serve its kind."""
         before = self._definitions[name]
-        with self._retried_on_error(name):
+        with self._retry_on_error(name):
             try:
                 await self._update_status(name)
             finally:
-                self._serve(self._definitions[name])
+                self._serve_kinds(self._definitions[name])
             self._retries.forget(name)
         if _accepted(before) != _accepted(self._definitions[name]):
             await self._update_definitions_lacking_names(name)
 
     async def _update_definitions_lacking_names(self, name: str) -> None:
         for other in definitions_lacking_names(name, self._definitions.values()):
-            await self._update(other)
+            await self._sync(other)
 
     @contextmanager
-    def _retried_on_error(self, name: str) -> Iterator[None]:
+    def _retry_on_error(self, name: str) -> Iterator[None]:
         """Log any error of one definition and retry it later, without affecting the others."""
         try:
             yield
@@ -215,15 +215,15 @@ class CRDController:
 
     async def _update_status(self, name: str) -> None:
         """Store the computed status of a definition, if it differs; the kind is served before clients can read that."""
-        updated = self._updated(self._definitions[name])
+        updated = self._with_status(self._definitions[name])
         if updated is None:
             return
-        self._serve(updated)
+        self._serve_kinds(updated)
         target = Target(self._resource, "", name, "status")
-        written = await modify(self._registry, target, lambda old: self._updated(old) or _copied(old), OPTIONS)
-        self._definitions[name] = self._decoded(written.kv)
+        written = await modify(self._registry, target, lambda old: self._with_status(old) or _copied(old), OPTIONS)
+        self._definitions[name] = self._decode(written.kv)
 
-    def _updated(self, definition: Obj) -> Obj | None:
+    def _with_status(self, definition: Obj) -> Obj | None:
         """Return the definition with updated names and conditions, None if they are up to date."""
         now = self._registry.timestamps.now()
         steps: Iterable[Callable[[Obj], Obj | None]] = (
@@ -248,11 +248,11 @@ class CRDController:
 
     # -- rows
 
-    def _serve(self, definition: Obj) -> None:
+    def _serve_kinds(self, definition: Obj) -> None:
         """Update the rows of the table from a definition."""
         name = name_of(definition)
         rows = served_resources(definition) if is_served(definition) else []
-        before = {kind.resource.version: kind for kind in self._served.get(name, ())}
+        before = {kind.resource.version: kind for kind in self._kinds_by_definition.get(name, ())}
         versions = CustomVersions(definition["spec"], self._types)
         known = next((kind.versions for kind in before.values()), None)
         if known is not None and known.decodes_like(versions):
@@ -265,14 +265,14 @@ class CRDController:
         if not self._replace_kinds(name, kinds) and verbs_changed:
             self._registry.customs.notify()
         if kinds and versions is not known and kinds[0].resource.kept_fields:
-            self._reselect(kinds[0])
+            self._update_selectable_fields(kinds[0])
 
     def _custom_kind(self, row: Resource, versions: CustomVersions, known: CustomKind | None) -> CustomKind:
         if known is not None and known.versions is versions and known.resource == row:
             return known
         return CustomKind(row, versions)
 
-    def _reselect(self, kind: CustomKind) -> None:
+    def _update_selectable_fields(self, kind: CustomKind) -> None:
         """Recompute the selectable fields of stored objects: the definition may select other fields now."""
         for kv in self._registry.storage.store.range(prefix_of(kind.resource, "")).items:
             if not kv.index_attrs.is_read:
@@ -283,11 +283,11 @@ class CRDController:
 
     def _replace_kinds(self, name: str, kinds: list[CustomKind]) -> bool:
         """Replace the served kinds of a definition; return whether they differ."""
-        before = self._served.get(name, [])
+        before = self._kinds_by_definition.get(name, [])
         if all(old is new for old, new in zip(before, kinds, strict=False)) and len(before) == len(kinds):
             return False
-        self._served[name] = kinds
-        self._registry.customs.serve(kinds, instead=before)
+        self._kinds_by_definition[name] = kinds
+        self._registry.customs.replace_kinds(kinds, instead=before)
         return True
 
 

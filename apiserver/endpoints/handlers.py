@@ -108,70 +108,72 @@ class Handlers:
         shape, target = context.output_options(), context.target
         version = context.query.get("resourceVersion") or ""
         kv = await self._registry.storage.get(target.resource, target.namespace, target.name, version=version)
-        return self._answer(context, shape, kv)
+        return self._object_response(context, shape, kv)
 
     async def list(self, context: RequestContext) -> Response:
         """GET of a collection."""
         shape, target = context.output_options(), context.target
         options = params.list_options(context.query, target.resource)
         selected = await self._registry.storage.list(target.resource, target.namespace, options)
-        return self._listed(context, shape, selected)
+        return self._list_response(context, shape, selected)
 
     async def create(self, context: RequestContext) -> Response:
         """POST to a collection."""
         shape = context.output_options()
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="CreateOptions")
-        body = await self._body(context)
+        body = await self._parse_body(context)
         written = await create_object(self._registry, context.target, body, options)
-        return self._written(context, shape, written)
+        return self._write_response(context, shape, written)
 
     async def update(self, context: RequestContext) -> Response:
         """PUT of an object or its status."""
         _check_named(context.target)
         shape = context.output_options()
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="UpdateOptions")
-        body = await self._body(context)
+        body = await self._parse_body(context)
         written = await update_object(self._registry, context.target, body, options)
-        return self._written(context, shape, written)
+        return self._write_response(context, shape, written)
 
     async def patch(self, context: RequestContext) -> Response:
         """PATCH of an object or its status."""
-        patch = await self._patch(context)
+        patch = await self._parse_patch(context)
         shape = context.output_options()
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="PatchOptions")
         written = await patch_object(self._registry, context.target, patch, options)
-        return self._written(context, shape, written)
+        return self._write_response(context, shape, written)
 
     async def delete(self, context: RequestContext) -> Response:
         """DELETE of an object: answers with the object if it remains or its kind requires that, else with a Status."""
         shape, target = context.output_options(), context.target
-        options = params.delete_options(context.query, await self._delete_body(context), user=context.user)
+        options = params.delete_options(context.query, await self._parse_delete_options(context), user=context.user)
         deleted = await deletion.delete(self._registry, target, options)
         resource = target.resource
         if not deleted.gone or (not resource.group and resource.plural in RETURNS_DELETED):
-            return self._answer(context, shape, deleted.kv, warnings=deletion.deletion_warnings(target, options))
+            return self._object_response(
+                context, shape, deleted.kv, warnings=deletion.deletion_warnings(target, options)
+            )
         uid = orjson.loads(deleted.kv.value)["metadata"]["uid"]
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
-        return self._finished(context, shape, orjson.dumps(success({k: v for k, v in names.items() if v})))
+        return self._finish_response(context, shape, orjson.dumps(success({k: v for k, v in names.items() if v})))
 
     async def delete_collection(self, context: RequestContext) -> Response:
         """DELETE of a collection: answers with the list of the deleted objects."""
         shape, target = context.output_options(), context.target
         selection = params.list_options(context.query, target.resource)
-        options = params.delete_options(context.query, await self._delete_body(context), user=context.user)
+        options = params.delete_options(context.query, await self._parse_delete_options(context), user=context.user)
         items = await deletion.delete_collection(self._registry, target, selection, options)
         page = ListPage(items, self._registry.storage.store.revision)
-        return self._listed(context, shape, page, warnings=deletion.deletion_warnings(target, options))
+        return self._list_response(context, shape, page, warnings=deletion.deletion_warnings(target, options))
 
     async def computed(self, context: RequestContext, verb: str, part: Handler) -> Reply:
         """Answer for a subresource that is not a stored field of its object, or for a resource that is not stored."""
         target, shape = context.target, context.output_options()
         body = patch = None
         if verb == "patch":
-            patch = await self._patch(context)
+            patch = await self._parse_patch(context)
         elif verb in ("create", "update") and target.subresource not in CONNECTIONS:
             subresource = target.resource.subresources.get(target.subresource)
-            body = await self._body(context, subresource.kind if subresource else target.resource.kind)
+            body = await self._parse_body(context, subresource.kind if subresource else target.resource.kind)
         kind = OPTIONS.get(verb, "UpdateOptions")
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind=kind)
         answer = await part(SubresourceRequest(self._registry, target, verb, options, context.query, body, patch))
@@ -180,19 +182,19 @@ class Handlers:
         if answer is None:
             return response(b"", code=204, media="", audit_id=context.audit_id)
         if isinstance(answer, WriteResult):
-            return self._written(context, shape, answer)
+            return self._write_response(context, shape, answer)
         if isinstance(answer, ListPage):
-            return self._listed(context, shape, answer)
+            return self._list_response(context, shape, answer)
         obj, warnings = answer if isinstance(answer, ObjectWithWarnings) else (answer, ())
         rendered = self._renderer.computed(target.resource, obj, shape)
-        return self._finished(context, shape, rendered, code=201 if verb == "create" else 200, warnings=warnings)
+        return self._finish_response(context, shape, rendered, code=201 if verb == "create" else 200, warnings=warnings)
 
-    async def _body(self, context: RequestContext, kind: str = "") -> Body:
+    async def _parse_body(self, context: RequestContext, kind: str = "") -> Body:
         raw = await bodies.read_body(context.request)
         media = context.request.headers.get("Content-Type", "")
         return await bodies.parse_in_thread(raw, media, kind or context.target.resource.kind)
 
-    async def _delete_body(self, context: RequestContext) -> Obj | None:
+    async def _parse_delete_options(self, context: RequestContext) -> Obj | None:
         raw = await bodies.read_body(context.request)
         if not raw:
             return None
@@ -202,7 +204,7 @@ class Handlers:
         except DecodeError as error:
             raise errors.bad_request(str(error)) from error
 
-    async def _patch(self, context: RequestContext) -> Patch:
+    async def _parse_patch(self, context: RequestContext) -> Patch:
         """Return the request's patch.
 
         Raises:
@@ -223,11 +225,11 @@ class Handlers:
         raw = await bodies.read_body(context.request)
         return make(raw, lambda: self._registry.merge_schema.kind(resource.definition))
 
-    def _written(self, context: RequestContext, shape: OutputOptions, written: WriteResult) -> Response:
+    def _write_response(self, context: RequestContext, shape: OutputOptions, written: WriteResult) -> Response:
         code = 201 if written.created else 200
-        return self._answer(context, shape, written.kv, code=code, warnings=written.warnings)
+        return self._object_response(context, shape, written.kv, code=code, warnings=written.warnings)
 
-    def _answer(
+    def _object_response(
         self,
         context: RequestContext,
         shape: OutputOptions,
@@ -237,15 +239,15 @@ class Handlers:
         warnings: tuple[str, ...] = (),
     ) -> Response:
         body = self._renderer.render_object(kv, self._registry.codecs.codec_of(context.target.resource), shape)
-        return self._finished(context, shape, body, code=code, warnings=warnings)
+        return self._finish_response(context, shape, body, code=code, warnings=warnings)
 
-    def _listed(
+    def _list_response(
         self, context: RequestContext, shape: OutputOptions, selected: ListPage, *, warnings: tuple[str, ...] = ()
     ) -> Response:
         body = self._renderer.render_list(selected, self._registry.codecs.codec_of(context.target.resource), shape)
-        return self._finished(context, shape, body, warnings=warnings)
+        return self._finish_response(context, shape, body, warnings=warnings)
 
-    def _finished(
+    def _finish_response(
         self,
         context: RequestContext,
         shape: OutputOptions,

@@ -60,7 +60,7 @@ def list_options(query: Parameters, resource: Resource, *, name: str = "") -> Li
     except SelectorError as error:
         raise errors.bad_request(str(error)) from error
     if name:
-        field_selector = _named(field_selector, name)
+        field_selector = _name_in_selector(field_selector, name)
     options = ListOptions(
         labels=None if label_selector is None or label_selector.empty else label_selector,
         fields=field_selector,
@@ -76,7 +76,7 @@ def list_options(query: Parameters, resource: Resource, *, name: str = "") -> Li
 _ALL_OBJECTS = ListOptions()
 
 
-def _named(selector: FieldSelector | None, name: str) -> FieldSelector:
+def _name_in_selector(selector: FieldSelector | None, name: str) -> FieldSelector:
     """Return the field selector for one object; a given selector must select its name (handlers/get.go).
 
     Raises:

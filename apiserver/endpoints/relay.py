@@ -54,7 +54,7 @@ class Backend(asyncio.Protocol):
         self._ended = True
         self._changed.set()
         if self._peer is not None:
-            self._peer.end()
+            self._peer.close_write()
 
     def pause_writing(self) -> None:
         """Pause the peer: this side accepts no more for now."""
@@ -79,7 +79,7 @@ class Backend(asyncio.Protocol):
         Raises:
             EOFError: no response comes, or it is malformed.
         """
-        await self._until(lambda: b"\r\n\r\n" in self._received)
+        await self._wait_until(lambda: b"\r\n\r\n" in self._received)
         words = bytes(self._received[:64]).split(None, 2)
         if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
             raise EOFError
@@ -91,14 +91,14 @@ class Backend(asyncio.Protocol):
         Raises:
             EOFError: it is malformed.
         """
-        answer = self._parsed()
+        answer = self._parse_head()
         size = self._received.find(b"\r\n\r\n") + 4 + min(limit if answer.length is None else answer.length, limit)
         with suppress(TimeoutError):
             async with asyncio.timeout(READ_TIMEOUT):
                 while len(self._received) < size and not self._ended and not self._is_last_chunk(answer):
                     self._changed.clear()
                     await self._changed.wait()
-        answer = self._parsed()
+        answer = self._parse_head()
         try:
             return DeclinedUpgrade(answer.status, answer.read(limit), answer.headers.get("Content-Type", "text/plain"))
         except HTTPException as error:
@@ -107,7 +107,7 @@ class Backend(asyncio.Protocol):
     def _is_last_chunk(self, answer: HTTPResponse) -> bool:
         return bool(answer.chunked) and self._received.endswith(b"0\r\n\r\n")
 
-    def _parsed(self) -> HTTPResponse:
+    def _parse_head(self) -> HTTPResponse:
         answer = HTTPResponse(cast("Any", _ReceivedBytes(bytes(self._received))))
         try:
             answer.begin()
@@ -115,7 +115,7 @@ class Backend(asyncio.Protocol):
             raise EOFError from error
         return answer
 
-    async def _until(self, condition: Callable[[], bool]) -> None:
+    async def _wait_until(self, condition: Callable[[], bool]) -> None:
         try:
             async with asyncio.timeout(READ_TIMEOUT):
                 while not condition():
@@ -135,7 +135,7 @@ class Backend(asyncio.Protocol):
         self._received.clear()
         self.resume()
         if self._ended:
-            peer.end()
+            peer.close_write()
 
     def pause(self) -> None:
         """Stop reading for now."""
@@ -186,7 +186,7 @@ class Relay(asyncio.Protocol):
         """Send bytes to the client."""
         self._transport.write(data)
 
-    def end(self) -> None:
+    def close_write(self) -> None:
         """End the relay: the backend has closed its connection."""
         self._end.set()
 

@@ -125,7 +125,7 @@ class RouteCache:
         match = self._recent.get((method, path))
         if match is not None:
             return match
-        match = self._from_template(method, path) or self._bind(method, path)
+        match = self._from_template(method, path) or self._match_route(method, path)
         if match is not None and len(path) <= MAX_CACHED_PATH:
             _keep(self._recent, (method, path), match, limit=MAX_RECENT_PATHS)
         return match
@@ -142,7 +142,7 @@ class RouteCache:
         resource, namespace, subresource, action, labels = template
         return RouteMatch(Target(resource, namespace, name, subresource), action, labels)
 
-    def _bind(self, method: str, path: str) -> RouteMatch | None:
+    def _match_route(self, method: str, path: str) -> RouteMatch | None:
         route = self._router.route(path)
         if route is None:
             return None

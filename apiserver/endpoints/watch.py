@@ -103,7 +103,7 @@ class Watches:
                     for line in data.splitlines():
                         await socket.send_str(line.decode())
             return socket
-        answer = _begin(context)
+        answer = _new_response(context)
         try:
             await answer.prepare(context.request)
         except ConnectionError:  # the client disconnected before the first byte
@@ -156,7 +156,7 @@ def _shape(context: RequestContext) -> OutputOptions:
     return shape
 
 
-def _begin(context: RequestContext) -> web.StreamResponse:
+def _new_response(context: RequestContext) -> web.StreamResponse:
     headers = CIMultiDict({"Audit-Id": context.audit_id, "Cache-Control": "no-cache, private", "Content-Type": JSON})
     if deprecation := context.target.resource.deprecation:
         headers["Warning"] = warning(deprecation)

@@ -81,7 +81,7 @@ def is_deleted(obj: Obj) -> bool:
     return mapping(obj, "metadata").get("deletionTimestamp") is not None
 
 
-def shown(items: list[str], *, most: int = 3) -> str:
+def first_items(items: list[str], *, most: int = 3) -> str:
     """Return the first items and the number of items left out: "a,b,c + 2 more..."."""
     text = ",".join(items[:most])
     return f"{text} + {len(items) - most} more..." if len(items) > most else text

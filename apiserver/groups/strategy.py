@@ -69,7 +69,7 @@ def updating(*moving: str, status: bool = True) -> Update:
 
     def prepare(new: Obj, old: Obj) -> None:
         if status:
-            keep(new, old, "status")
+            keep_field(new, old, "status")
         if any(new.get(field) != old.get(field) for field in moving):
             move_generation(new, old)
 
@@ -88,9 +88,9 @@ def status_updating(*metadata: str) -> Update:
     """Return an Update of the status that keeps the spec and these fields of the metadata."""
 
     def prepare(new: Obj, old: Obj) -> None:
-        keep(new, old, "spec")
+        keep_field(new, old, "spec")
         for field in metadata:
-            keep(new["metadata"], old["metadata"], field)
+            keep_field(new["metadata"], old["metadata"], field)
 
     return prepare
 
@@ -112,7 +112,7 @@ COUNTED_STATUS_PINNED = Strategy(
 )
 
 
-def keep(new: Obj, old: Obj, field: str) -> None:
+def keep_field(new: Obj, old: Obj, field: str) -> None:
     """Restore a field of the old object, or remove it if the old object does not have it."""
     if field in old:
         new[field] = old[field]

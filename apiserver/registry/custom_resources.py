@@ -299,7 +299,7 @@ class CustomKinds:
         """Add a listener, called whenever rows are added, changed or removed, or their discovery changes."""
         self._listeners.append(listener)
 
-    def serve(self, kinds: list[CustomKind], *, instead: list[CustomKind]) -> None:
+    def replace_kinds(self, kinds: list[CustomKind], *, instead: list[CustomKind]) -> None:
         """Serve `kinds` from now on in place of `instead`, which may be their earlier states."""
         for kind in instead:
             if self._kinds.pop(_gvk(kind.resource), None):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.groups.kinds import ALL_KINDS
-from apiserver.groups.strategy import Strategy, differ, keep, move_generation
+from apiserver.groups.strategy import Strategy, differ, keep_field, move_generation
 
 
 def strategy_of(resource: Resource) -> Strategy:
@@ -33,7 +33,7 @@ def _update_custom(new: Obj, old: Obj) -> None:
 
 
 def _update_custom_with_status(new: Obj, old: Obj) -> None:
-    keep(new, old, "status")
+    keep_field(new, old, "status")
     _update_custom(new, old)
 
 
@@ -42,9 +42,9 @@ def _update_custom_status(new: Obj, old: Obj) -> None:
     update = dict(new)
     new.clear()
     new.update(old)
-    keep(new, update, "status")
+    keep_field(new, update, "status")
     new["metadata"] = dict(old["metadata"])
-    keep(new["metadata"], update["metadata"], "managedFields")
+    keep_field(new["metadata"], update["metadata"], "managedFields")
 
 
 CUSTOM = Strategy(_create_custom, _update_custom, _update_custom_status, allow_unconditional_update=False)

@@ -36,10 +36,12 @@ def finalizer_warnings(new: Obj, old: Obj | None, minor: int) -> tuple[str, ...]
         return ()
     known = (metadata(old).get("finalizers") or ()) if old is not None else ()
     names = sorted({*added}.difference(known))
-    return tuple(f"metadata.finalizers: {quoted(name)}: {text}" for name in names for text in _wrong(name, minor))
+    return tuple(
+        f"metadata.finalizers: {quoted(name)}: {text}" for name in names for text in _finalizer_warning(name, minor)
+    )
 
 
-def _wrong(name: str, minor: int) -> Iterator[str]:
+def _finalizer_warning(name: str, minor: int) -> Iterator[str]:
     yield from qualified_name(name)
     if "/" not in name and name not in _STANDARD:
         path = "including a path (/) " if "." in name and minor >= PATHS_SINCE else ""

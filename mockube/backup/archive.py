@@ -233,10 +233,10 @@ def _lines(path: Path) -> Iterator[Iterator[dict[str, Any]]]:
     """Yield the lines of a backup but the last, which is verified when the lines end."""
     with gzip.open(path, "rb") as file:
         buffered = BufferedReader(file, 1 << 20)
-        yield _parsed(path, buffered)
+        yield _parse_line(path, buffered)
 
 
-def _parsed(path: Path, file: "BufferedReader[gzip.GzipFile]") -> Iterator[dict[str, Any]]:
+def _parse_line(path: Path, file: "BufferedReader[gzip.GzipFile]") -> Iterator[dict[str, Any]]:
     checksum, count, is_first = hashlib.sha256(), 0, True
     while True:
         try:
@@ -247,9 +247,9 @@ def _parsed(path: Path, file: "BufferedReader[gzip.GzipFile]") -> Iterator[dict[
         except (OSError, zlib.error, orjson.JSONDecodeError) as error:
             if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
                 raise
-            raise _foreign(path) if is_first and not _is_ours(path) else _damaged(path, str(error)) from error
+            raise _not_a_backup(path) if is_first and not _is_ours(path) else _damaged(path, str(error)) from error
         if is_first and (not isinstance(line, dict) or line.get("kind") != KIND):
-            raise _foreign(path)
+            raise _not_a_backup(path)
         if not isinstance(line, dict):
             raise _damaged(path, "its end is missing")
         if "end" in line:
@@ -319,7 +319,7 @@ def _is_ours(path: Path) -> bool:
         return _GZIP_NAME.encode() in file.read(64)
 
 
-def _foreign(path: Path) -> ArchiveError:
+def _not_a_backup(path: Path) -> ArchiveError:
     return ArchiveError(f"{path} is no backup of mockube's: name a file that mockube backup has written")
 
 

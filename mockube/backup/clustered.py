@@ -97,16 +97,16 @@ class ClusterPrefix:
                 f"{self.name}: revision {revision} was compacted before all was read: try again"
             ) from error
 
-    async def empty(self) -> int:
+    async def delete_keys(self) -> int:
         """Delete all keys and return how many there were."""
         answer = await self._write("/kv/deleterange", self._all)
         return int(answer.get("deleted", 0))
 
-    async def mark(self) -> None:
+    async def put_marker(self) -> None:
         """Have servers refuse to start on the prefix until its restore is finished."""
-        await self._touch()
+        await self._raise_revision()
 
-    async def unmark(self) -> int:
+    async def delete_marker(self) -> int:
         """Remove the mark of an unfinished restore and return the cluster's revision."""
         answer = await self._write("/kv/deleterange", {"key": self._mark})
         return int(answer["header"]["revision"])
@@ -116,12 +116,12 @@ class ClusterPrefix:
         now = (await self.read_state()).revision
 
         async def touch(_: int) -> None:
-            await self._touch()
-            phase.step()
+            await self._raise_revision()
+            phase.advance()
 
         await _each(range(now, revision), touch)
 
-    async def fill(self, archive: Archive, phase: Phase) -> None:
+    async def put_records(self, archive: Archive, phase: Phase) -> None:
         """Put all objects of a backup.
 
         Raises:
@@ -135,7 +135,7 @@ class ClusterPrefix:
             except TooLarge:
                 for record in batch:
                     await self._put_alone(record)
-            phase.step(len(batch))
+            phase.advance(len(batch))
 
         await _each(_batches(archive.records()), put, writers=_FILLERS)
 
@@ -173,7 +173,7 @@ class ClusterPrefix:
         value = b64decode(kv.get("value", ""))
         return Record(key, int(kv["create_revision"]), int(kv["mod_revision"]), value)
 
-    async def _touch(self) -> None:
+    async def _raise_revision(self) -> None:
         await self._write("/kv/put", {"key": self._mark, "value": b64encode(UNFINISHED).decode()})
 
     async def _write(self, method: str, request: Json) -> Json:
@@ -242,7 +242,7 @@ async def back_up(access: ClusterConfig, options: BackupOptions, progress: Progr
         with options.archive(header) as writer, progress.phase("Backing up", state.count) as phase:
             async for record in prefix.records(state.revision):
                 writer.add(record)
-                phase.step()
+                phase.advance()
     finally:
         await prefix.close()
     return header
@@ -279,15 +279,15 @@ async def restore(
             progress.print_line(
                 f"What {prefix.name} has, {count_text(state.count, 'key')}, is deleted, as --force says"
             )
-            await prefix.empty()
+            await prefix.delete_keys()
         try:
-            await prefix.mark()
+            await prefix.put_marker()
             if missing > 0:
                 with progress.phase("Raising the revision", missing, "writes") as phase:
                     await prefix.raise_above(above, phase)
             with progress.phase("Restoring", archive.header.count) as phase:
-                await prefix.fill(archive, phase)
-            revision = await prefix.unmark()
+                await prefix.put_records(archive, phase)
+            revision = await prefix.delete_marker()
         except BaseException:
             progress.print_line(f"It did not end well: what was restored is deleted again from {prefix.name}")
             await _undo(prefix, progress)
@@ -302,7 +302,7 @@ async def restore(
 async def _undo(prefix: ClusterPrefix, progress: Progress) -> None:
     """Delete a partial restore; if that is impossible, servers refuse to start on it."""
     try:
-        await prefix.empty()
+        await prefix.delete_keys()
     except StoreError as error:
         progress.print_line(f"It could not be deleted ({error}): run it again with --force")
 

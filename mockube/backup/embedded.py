@@ -35,7 +35,7 @@ def back_up(database: Path, options: BackupOptions, progress: Progress) -> Heade
         with options.archive(header) as writer, progress.phase("Backing up", header.count) as phase:
             for row in state.rows():
                 writer.add(Record(row.key, row.created, row.revision, row.value or b""))
-                phase.step()
+                phase.advance()
     return header
 
 
@@ -78,7 +78,7 @@ def _write(archive: Archive, draft: Path, progress: Progress, above: int) -> int
     ):
         for chunk in _chunks((record.key, record.value) for record in archive.records()):
             new.add(chunk)
-            phase.step(len(chunk))
+            phase.advance(len(chunk))
         new.finish()
         return new.revision
 

@@ -43,7 +43,7 @@ class Progress:
         try:
             yield phase
         finally:
-            phase.end()
+            phase.finish()
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Phase:
     def __post_init__(self) -> None:
         self._shown_at = self.began
 
-    def step(self, count: int = 1) -> None:
+    def advance(self, count: int = 1) -> None:
         """Note that `count` more are done."""
         self.done += count
         if self.progress.quiet:
@@ -71,7 +71,7 @@ class Phase:
             self._shown_at = now
             self._show(now)
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Show the progress at the end of the phase."""
         if not self.progress.quiet:
             self._show(self.progress.clock())

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         make_private_directory(directory)
         with locked(directory):
-            _make(directory, options)
+            _make_certificates(directory, options)
     except (InUseError, KubeconfigError) as error:
         return fail(error)
     except OSError as error:
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _make(directory: Path, options: argparse.Namespace) -> None:
+def _make_certificates(directory: Path, options: argparse.Namespace) -> None:
     now = time.time()
     hosts = [*options.host, *(target.host for target in options.kubeconfig)]
     names = certificate_hosts(hosts, options.service_cluster_ip_range)

@@ -31,19 +31,19 @@ def _restore(options: argparse.Namespace) -> None:
         raise ArchiveError(f"{archive.path} has no certificates: leave out --with-pki")
     with progress.phase("Checking", archive.header.count) as phase:
         for _ in archive.check():
-            phase.step()
+            phase.advance()
     above = highest_seen(archive.header, time.time()) if options.above is None else options.above
-    with _own(store, with_pki=options.with_pki):
+    with _lock_store(store, with_pki=options.with_pki):
         if options.with_pki and not options.force:
             require_no_pki(store.data_dir)
-        revision = _fill(store, archive, progress, above=above, options=options)
+        revision = _restore_into(store, archive, progress, above=above, options=options)
         if options.with_pki:
             write_pki(store.data_dir, archive.files)
     if not options.quiet:
         print(f"{count_text(archive.header.count, 'object')} restored into {store.name}, at revision {revision:,}.")
 
 
-def _fill(
+def _restore_into(
     store: StoreLocation, archive: Archive, progress: Progress, *, above: int, options: argparse.Namespace
 ) -> int:
     if store.access is not None:
@@ -58,7 +58,7 @@ def _fill(
     return embedded.restore(archive, store.database, progress, above=above, force=options.force)
 
 
-def _own(store: StoreLocation, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
+def _lock_store(store: StoreLocation, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
     """Lock the data directory for this process if something in it is written; raises InUseError, OSError."""
     if not with_pki and (store.database is None or store.database.parent != store.data_dir):
         return contextlib.nullcontext()

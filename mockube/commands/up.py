@@ -113,12 +113,12 @@ def _controllers(
     )
 
     def report_ready(line: str) -> None:
-        print(_working(line, seconds=time.perf_counter() - started), flush=True)
+        print(_ready_line(line, seconds=time.perf_counter() - started), flush=True)
 
     return manager_process(running, manager_options, Callbacks(ready=report_ready, unusable=unusable))
 
 
-def _working(line: str, *, seconds: float) -> str:
+def _ready_line(line: str, *, seconds: float) -> str:
     """Return the line to print when the manager reports that it is ready, with its nodes and where its metrics are."""
     ready, _, metrics = line.partition(", ")
     return _WORKING.format(

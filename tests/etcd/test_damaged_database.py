@@ -190,7 +190,7 @@ async def test_an_interrupted_compaction_is_finished_at_the_next_start(tmp_path)
     await store.close()
     again: Any = await open_store(f"sqlite://{tmp_path}")
     assert [kv.mod_revision for kv in again.range("").items] == [4]
-    assert (again.revision, len(again._litter)) == (6, 5)
+    assert (again.revision, len(again._superseded_rows)) == (6, 5)
     await again.put(POD + "2", b"")
     await again.compact(7)
     assert again._log._connection.execute("SELECT revision FROM events").fetchall() == [(4,), (7,)]

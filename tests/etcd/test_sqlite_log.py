@@ -183,6 +183,6 @@ def test_rows_that_a_compaction_was_about_to_delete_are_known_in_order_at_the_ne
     again = SqliteLog(path)
     contents = again.read()
     again.close()
-    assert contents.litter == [1, 2, 4]
+    assert contents.superseded_rows == [1, 2, 4]
     assert {key: revision for key, (revision, *_) in contents.state.items()} == {"/a": 3, "/c": 5}
     assert [revision for revision, *_ in contents.events] == [6]

@@ -18,7 +18,7 @@ def parse_uint(text: str) -> int:
         ValueError: the text is no such number; the message is Go's.
     """
     if not (text.isascii() and text.isdigit()):
-        raise _refused("ParseUint", text, "invalid syntax")
+        raise _number_error("ParseUint", text, "invalid syntax")
     return _in_range("ParseUint", text, text, most=(1 << 64) - 1)
 
 
@@ -30,7 +30,7 @@ def parse_int(text: str) -> int:
     """
     sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
     if not (digits.isascii() and digits.isdigit()):
-        raise _refused("ParseInt", text, "invalid syntax")
+        raise _number_error("ParseInt", text, "invalid syntax")
     if sign == "-":
         return -_in_range("ParseInt", text, digits, most=1 << 63)
     return _in_range("ParseInt", text, digits, most=(1 << 63) - 1)
@@ -96,9 +96,9 @@ def _in_range(function: str, text: str, digits: str, *, most: int) -> int:
     significant = digits.lstrip("0")
     value = int(significant or "0") if len(significant) <= _MAX_DIGITS else most + 1
     if value > most:
-        raise _refused(function, text, "value out of range")
+        raise _number_error(function, text, "value out of range")
     return value
 
 
-def _refused(function: str, text: str, reason: str) -> ValueError:
+def _number_error(function: str, text: str, reason: str) -> ValueError:
     return ValueError(f"strconv.{function}: parsing {quoted(text)}: {reason}")

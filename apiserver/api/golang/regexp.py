@@ -107,7 +107,7 @@ def _compiled(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
-    text = _encoded(_TOKEN.sub(_refused, pattern) if _ANY_BYTE in pattern else pattern)
+    text = _encoded(_TOKEN.sub(_syntax_error, pattern) if _ANY_BYTE in pattern else pattern)
     for memory in (options.max_mem, _MUCH_MEMORY):
         options.max_mem = memory
         try:
@@ -140,7 +140,7 @@ def _part_after(pattern: str, openings: tuple[str, ...]) -> str:
     return match[0]
 
 
-def _refused(token: re.Match[str]) -> str:
+def _syntax_error(token: re.Match[str]) -> str:
     return _REFUSED if token[0] == _ANY_BYTE else token[0]
 
 

@@ -153,7 +153,7 @@ class _StrictDecoder:
                 for index, item in enumerate(value):
                     self.visit(shape.item, item, position.of_index(index))
             case _:
-                self._refuse(_cannot_unmarshal(_described(value), position, shape.type))
+                self._raise_malformed(_cannot_unmarshal(_described(value), position, shape.type))
 
     def visit_anything(self, value: Any, position: _Position) -> None:
         """Record the repeated fields of a value and of all its parts."""
@@ -169,14 +169,14 @@ class _StrictDecoder:
     def _note_repeated(self, key: str, seen: set[str], position: _Position) -> None:
         """Record a key that its object already had, and add the key to those seen."""
         if key in seen:
-            self._note("duplicate", position.below(key))
+            self._add_error("duplicate", position.below(key))
         seen.add(key)
 
     def _struct(self, shape: Struct, value: _Fields, position: _Position) -> None:
         seen: set[str] = set()
         for key, item in value:
             if key not in shape.fields:
-                self._note("unknown", position.below(key))
+                self._add_error("unknown", position.below(key))
                 continue
             self._note_repeated(key, seen, position)
             self.visit(shape.fields[key], item, position.of_field(shape.name, key))
@@ -194,9 +194,9 @@ class _StrictDecoder:
             message = _cannot_unmarshal(_described(value, quoted=shape.numeric), position, shape.type)
             if not shape.omissible:
                 _malformed(message)
-            self._refuse(message)
+            self._raise_malformed(message)
         except UnmarshalError as error:
-            self._refuse(str(error))
+            self._raise_malformed(str(error))
 
     def _choice(self, shape: Choice, value: Any, position: _Position) -> None:
         # These types decode themselves: their unknown fields are not reported, and an error in them ends the decoding.
@@ -210,10 +210,10 @@ class _StrictDecoder:
         if inner.unfit:
             _malformed(inner.unfit)
 
-    def _refuse(self, message: str) -> None:
+    def _raise_malformed(self, message: str) -> None:
         self.unfit = self.unfit or message
 
-    def _note(self, problem: str, path: str) -> None:
+    def _add_error(self, problem: str, path: str) -> None:
         self.errors[f"{problem} field {quoted(path)}"] = None
 
 

@@ -77,13 +77,13 @@ def with_deletion_failed(definition: Obj, errors: list[str], now: str) -> Obj:
     """Return the definition when objects cannot be deleted."""
     messages = list(dict.fromkeys(errors))
     text = f"[{', '.join(messages)}]" if len(messages) > 1 else "".join(messages)
-    return _failed(definition, "InstanceDeletionFailed", f"could not issue all deletes: {text}", now)
+    return _with_failure(definition, "InstanceDeletionFailed", f"could not issue all deletes: {text}", now)
 
 
 def with_deletion_unconfirmed(definition: Obj, now: str, error: str = "context deadline exceeded") -> Obj:
     """Return the definition when objects of its kind still exist after a minute."""
     message = f"could not confirm zero CustomResources remaining: {error}"
-    return _failed(definition, "InstanceDeletionCheck", message, now)
+    return _with_failure(definition, "InstanceDeletionCheck", message, now)
 
 
 def without_finalizer(definition: Obj, now: str) -> Obj:
@@ -94,7 +94,7 @@ def without_finalizer(definition: Obj, now: str) -> Obj:
     return with_condition(definition | {"metadata": meta | {"finalizers": finalizers}}, emptied, now)
 
 
-def _failed(definition: Obj, reason: str, message: str, now: str) -> Obj:
+def _with_failure(definition: Obj, reason: str, message: str, now: str) -> Obj:
     return with_condition(definition, condition(TERMINATING, "True", reason, message), now)
 
 

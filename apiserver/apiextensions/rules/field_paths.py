@@ -31,12 +31,12 @@ def normal_path(text: str, schema: Obj) -> str:
         name = tokens[position + 1] if opening == "." else _quoted(tokens[position + 1])
         if opening == "[" and tokens[position + 2] != "]":
             raise FieldPathError(f"expected ] but got {tokens[position + 2]}")
-        path, schema = _step(path, schema, name)
+        path, schema = _path_element(path, schema, name)
         position += 2 if opening == "." else 3
     return path
 
 
-def _step(path: str, schema: Obj, name: str) -> tuple[str, Obj]:
+def _path_element(path: str, schema: Obj, name: str) -> tuple[str, Obj]:
     """Return the path and the schema one field further down."""
     if properties(schema):
         if name not in properties(schema):

@@ -141,7 +141,7 @@ class _Validation:
     def _apply(self, node: Node, part: _ValueAtPath) -> None:
         """Evaluate the rules of the node itself."""
         if self._budget <= 0:
-            self._end(node, part, f"validation failed due to {_OUT_OF_BUDGET}")
+            self._stop_evaluation(node, part, f"validation failed due to {_OUT_OF_BUDGET}")
         variables: tuple[Any, Any] | None = None
         for rule in node.rules:
             if rule.error:
@@ -153,9 +153,9 @@ class _Validation:
             except EvaluationError as error:
                 self._add(node, part, f"{error} evaluating rule: {rule.description}")
                 continue
-            self._judge(node, rule, part, variables)
+            self._evaluate_rule(node, rule, part, variables)
 
-    def _judge(self, node: Node, rule: Rule, part: _ValueAtPath, variables: tuple[Any, Any]) -> None:
+    def _evaluate_rule(self, node: Node, rule: Rule, part: _ValueAtPath, variables: tuple[Any, Any]) -> None:
         assert rule.compiled is not None
         rule_variables = variables
         if rule.has_optional_old:
@@ -163,7 +163,7 @@ class _Validation:
         outcome = rule.compiled.program.evaluate(rule_variables, MAX_CALL_COST)
         self._applications += 1
         if outcome.cost > self._budget or self._applications > _MAX_APPLICATIONS:
-            self._end(node, part, f"validation failed due to {_OUT_OF_BUDGET}")
+            self._stop_evaluation(node, part, f"validation failed due to {_OUT_OF_BUDGET}")
         self._budget -= outcome.cost
         if outcome.error:
             self._report_failure(node, rule, part, outcome)
@@ -177,7 +177,7 @@ class _Validation:
             explanation = "call arguments did not match a supported operator, function or macro signature for rule"
             self._add(node, part, f"'{outcome.error}': {explanation}: {rule.description}")
         elif outcome.error == _EXCEEDED:
-            self._end(node, part, f"'{outcome.error}': {_NO_MORE} rule: {rule.description}")
+            self._stop_evaluation(node, part, f"'{outcome.error}': {_NO_MORE} rule: {rule.description}")
         else:
             self._add(node, part, f"{outcome.error} evaluating rule: {rule.description}")
 
@@ -212,7 +212,7 @@ class _Validation:
     def _add(self, node: Node, part: _ValueAtPath, detail: str) -> None:
         self.verdict.errors.append(_of_kind(node, part, detail))
 
-    def _end(self, node: Node, part: _ValueAtPath, detail: str) -> NoReturn:
+    def _stop_evaluation(self, node: Node, part: _ValueAtPath, detail: str) -> NoReturn:
         self._add(node, part, detail)
         raise _BudgetExceededError
 

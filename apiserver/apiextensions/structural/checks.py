@@ -46,14 +46,14 @@ def check_of(schema: Obj, minor: int) -> Check:
         schema: a structural schema, or a part of one.
         minor: the minor release whose rules apply.
     """
-    return _called(_look(schema, minor))
+    return _as_check(_type_check(schema, minor))
 
 
-def _called(look: TypeCheck) -> Check:
+def _as_check(look: TypeCheck) -> Check:
     return (lambda value: value.__class__ is look) if isinstance(look, type) else look
 
 
-def _look(schema: Obj, minor: int) -> TypeCheck:
+def _type_check(schema: Obj, minor: int) -> TypeCheck:
     form = format_of(schema, minor)
     junctors = [*_junctors(schema, minor)]  # compiled once for all types: they are nested
     table = {kind: _all([*_tests(schema, kind, form, minor), *junctors]) for kind in _types(schema, form)}
@@ -160,7 +160,7 @@ def _of_list(schema: Obj, minor: int) -> Iterator[Check]:
     if most is not None:
         yield lambda value: len(value) <= most
     if of_items is not None:
-        yield _each(_look(of_items, minor))
+        yield _each(_type_check(of_items, minor))
     if schema.get("uniqueItems"):
         yield lambda value: len({key_of(item) for item in value}) == len(value)
 
@@ -186,10 +186,10 @@ def _of_object(schema: Obj, minor: int) -> Iterator[Check]:
         yield lambda value: len(value) <= most
     if required := frozenset(schema.get("required") or ()):
         yield lambda value: required <= value.keys()
-    looks = {name: _look(field_schema, minor) for name, field_schema in properties(schema).items()}
+    looks = {name: _type_check(field_schema, minor) for name, field_schema in properties(schema).items()}
     of_values, others = values(schema), None
     if of_values is not None:
-        others = _look(of_values, minor)
+        others = _type_check(of_values, minor)
     elif has_values(schema) and schema["additionalProperties"] is False:
         others = _never
     if looks or others is not None:

@@ -96,7 +96,7 @@ def coerce_metadata(resource: Obj, path: str, types: Schema, *, drops: bool) -> 
     """Convert an object's metadata, which must be present; errors are Go's, without a path."""
     metadata = resource["metadata"]
     if drops and isinstance(metadata, dict):
-        metadata = {key: value for key, value in metadata.items() if _fits({key: value}, types)}
+        metadata = {key: value for key, value in metadata.items() if _is_decodable({key: value}, types)}
     elif drops and metadata is not None:
         return []
     try:
@@ -116,7 +116,7 @@ def _as_go_writes(meta: Any) -> Any:
         return meta
 
 
-def _fits(meta: Obj, types: Schema) -> bool:
+def _is_decodable(meta: Obj, types: Schema) -> bool:
     try:
         types.decode(OBJECT_META, meta, strict=False)
     except DecodeError:

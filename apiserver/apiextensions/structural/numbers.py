@@ -123,7 +123,7 @@ def _out_of_range(value: float, kind: str, form: str, what: str, *, minor: int) 
         )
 
 
-def _shown(value: float) -> str:
+def _go_number(value: float) -> str:
     return format_float(value) if type(value) is float else str(value)
 
 
@@ -135,20 +135,22 @@ def _limit(limit: float, value: float) -> float:
 def _above(value: float, most: float, *, exclusive: bool) -> Iterator[NumberError]:
     limit = _limit(most, value)
     if value > limit or (exclusive and value == limit):
-        yield NumberError(f"%s in body should be less than {'' if exclusive else 'or equal to '}{_shown(limit)}", value)
+        yield NumberError(
+            f"%s in body should be less than {'' if exclusive else 'or equal to '}{_go_number(limit)}", value
+        )
 
 
 def _below(value: float, least: float, *, exclusive: bool) -> Iterator[NumberError]:
     limit = _limit(least, value)
     if value < limit or (exclusive and value == limit):
         yield NumberError(
-            f"%s in body should be greater than {'' if exclusive else 'or equal to '}{_shown(limit)}", value
+            f"%s in body should be greater than {'' if exclusive else 'or equal to '}{_go_number(limit)}", value
         )
 
 
 def _not_a_multiple(value: float, factor: float) -> Iterator[NumberError]:
     unit = _limit(factor, value)
     if unit <= 0:
-        yield NumberError(f"factor MultipleOf declared for %s must be positive: {_shown(unit)}", unit)
+        yield NumberError(f"factor MultipleOf declared for %s must be positive: {_go_number(unit)}", unit)
     elif value % unit if type(value) is int else not is_whole(1 / unit * value if unit < 1 else value / unit):
-        yield NumberError(f"%s in body should be a multiple of {_shown(unit)}", value)
+        yield NumberError(f"%s in body should be a multiple of {_go_number(unit)}", value)

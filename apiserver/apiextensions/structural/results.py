@@ -49,12 +49,12 @@ class ValidationResult:
         """Return all errors of a value at a path; "" for a whole object."""
         return [make(_path_in_object(path, schema_path)) for schema_path, make in self.noted_errors.values()]
 
-    def _note(self, message: str, path: str, make: _Make) -> None:
+    def _add(self, message: str, path: str, make: _Make) -> None:
         self.noted_errors.setdefault(message, (path, make))
 
     def _invalid(self, message: str, path: str, value: Any) -> None:
         shown = in_order(value)
-        self._note(message, path, lambda path_in_object: field.invalid(path_in_object, shown, message))
+        self._add(message, path, lambda path_in_object: field.invalid(path_in_object, shown, message))
 
     def without_field(self, message: str) -> None:
         """Note an error that upstream reports without a field."""
@@ -63,7 +63,7 @@ class ValidationResult:
     def wrong_type(self, path: str, mismatch: TypeMismatch) -> None:
         """Note a wrong type."""
         message = f"{path} in body must be of type {mismatch.expected}: {quoted(mismatch.given)}"
-        self._note(message, path, lambda path_in_object: field.type_invalid(path_in_object, mismatch.given, message))
+        self._add(message, path, lambda path_in_object: field.type_invalid(path_in_object, mismatch.given, message))
 
     def number(self, path: str, wrong: NumberError) -> None:
         """Note the error of a number."""
@@ -75,7 +75,7 @@ class ValidationResult:
 
     def missing(self, path: str) -> None:
         """Note a missing required field."""
-        self._note(f"{path} in body is required", path, field.required)
+        self._add(f"{path} in body is required", path, field.required)
 
     def not_one_of(self, path: str, value: Any, allowed: list[Any]) -> None:
         """Note a value that is not in its enum."""
@@ -83,12 +83,12 @@ class ValidationResult:
             member if isinstance(member, str) else orjson.dumps(in_order(member)).decode() for member in allowed
         ]
         shown, message = in_order(value), f"{path} in body should be one of {supported}"
-        self._note(message, path, lambda path_in_object: field.not_supported(path_in_object, shown, supported))
+        self._add(message, path, lambda path_in_object: field.not_supported(path_in_object, shown, supported))
 
     def too_long(self, path: str, limit: int) -> None:
         """Note a text with too many characters; upstream counts bytes."""
         message = f"{path} in body should be at most {limit} chars long"
-        self._note(message, path, lambda path_in_object: field.too_long(path_in_object, limit))
+        self._add(message, path, lambda path_in_object: field.too_long(path_in_object, limit))
 
     def too_short(self, path: str, text: str, limit: int) -> None:
         """Note a text with too few characters."""
@@ -101,7 +101,7 @@ class ValidationResult:
     def too_many(self, path: str, size: int, limit: int, *, of: str) -> None:
         """Note too many items or properties."""
         message = f"{path} in body should have at most {limit} {of}"
-        self._note(message, path, lambda path_in_object: field.too_many(path_in_object, size, limit))
+        self._add(message, path, lambda path_in_object: field.too_many(path_in_object, size, limit))
 
     def too_few(self, path: str, size: int, limit: int, *, of: str) -> None:
         """Note too few items or properties."""

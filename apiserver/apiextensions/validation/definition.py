@@ -91,19 +91,19 @@ def validator(release: int) -> Validator:
 
     def create(definition: Obj) -> Iterator[FieldError]:
         yield from _name(definition)
-        yield from _whole(definition, None, Strictness(release=release))
+        yield from _validate(definition, None, Strictness(release=release))
 
     def update(new: Obj, old: Obj) -> Iterator[FieldError]:
-        yield from _whole(new, old, strictness_of_update(new, old, release))
+        yield from _validate(new, old, strictness_of_update(new, old, release))
 
     return Validator(create, update, lambda new, _old: _accepted(new))
 
 
-def _whole(definition: Obj, old: Obj | None, strict: Strictness) -> Iterator[FieldError]:
+def _validate(definition: Obj, old: Obj | None, strict: Strictness) -> Iterator[FieldError]:
     spec = definition.get("spec") or {}
     yield from _spec(internal(spec), strict)
     if old is not None:
-        yield from _kept(spec, old.get("spec") or {}, strict)
+        yield from _validate_unchanged(spec, old.get("spec") or {}, strict)
     yield from _accepted(definition)
     stored = (definition.get("status") or {}).get("storedVersions") or []
     yield from checks.prefix_errors("status.storedVersions", _stored(stored, spec.get("versions") or []))
@@ -131,7 +131,7 @@ def _spec(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
         yield from _version(version, f"spec.versions[{index}]", spec, strict)
     yield from _versions(spec.get("versions"))
     if versions and versions[0].get("name"):
-        yield from _joined("spec.version", versions[0]["name"], names.dns1035_label)
+        yield from _joined_error("spec.version", versions[0]["name"], names.dns1035_label)
     yield from checks.prefix_errors("spec.names", _names(spec.get("names") or {}, needed=_NEEDED_NAMES))
     status = any(_has_status(holder) for holder in (spec, *versions))
     first = spec.get("version") or ""
@@ -165,7 +165,7 @@ def _schemas_needed(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
 
 def _version(version: Obj, path: str, spec: Obj, strict: Strictness) -> Iterator[FieldError]:
     """Yield the errors of a version of an internal spec, except for names that are not unique."""
-    yield from _joined(f"{path}.name", version.get("name") or "", names.dns1035_label)
+    yield from _joined_error(f"{path}.name", version.get("name") or "", names.dns1035_label)
     for problem in parts.deprecation_problems(version):
         yield field.invalid(f"{path}.deprecationWarning", version["deprecationWarning"], problem)
     status = _has_status(version) or _has_status(spec)
@@ -227,19 +227,19 @@ def _names(requested: Obj, *, needed: tuple[str, ...] = ()) -> Iterator[FieldErr
     kind, list_kind = requested.get("kind") or "", requested.get("listKind") or ""
     for name_field in ("plural", "singular"):
         if requested.get(name_field):
-            yield from _joined(name_field, requested[name_field], names.dns1035_label)
+            yield from _joined_error(name_field, requested[name_field], names.dns1035_label)
     for name_field, name in (("kind", kind), ("listKind", list_kind)):
         if name and (problems := names.dns1035_label(name.lower())):
             yield field.invalid(name_field, name, _MIXED_CASE + ",".join(problems))
     for index, name in enumerate(requested.get("shortNames") or ()):
-        yield from _joined(f"shortNames[{index}]", name, names.dns1035_label)
+        yield from _joined_error(f"shortNames[{index}]", name, names.dns1035_label)
     if kind and kind == list_kind:
         yield field.invalid("listKind", list_kind, "kind and listKind may not be the same")
     for index, name in enumerate(requested.get("categories") or ()):
-        yield from _joined(f"categories[{index}]", name, names.dns1035_label)
+        yield from _joined_error(f"categories[{index}]", name, names.dns1035_label)
 
 
-def _joined(path: str, value: str, check: names.Check) -> checks.FieldErrors:
+def _joined_error(path: str, value: str, check: names.Check) -> checks.FieldErrors:
     """Return one error with all problems of a name."""
     problems = check(value)
     return (field.invalid(path, value, ",".join(problems)),) if problems else ()
@@ -256,7 +256,7 @@ def _conversion(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
     yield from checks.prefix_errors("spec.conversion", conversion(declared, strict))
 
 
-def _kept(new: Obj, old: Obj, strict: Strictness) -> Iterator[FieldError]:
+def _validate_unchanged(new: Obj, old: Obj, strict: Strictness) -> Iterator[FieldError]:
     """Refuse changes of immutable fields: the group and the plural, and once established also scope and kind."""
     new_names, old_names = new.get("names") or {}, old.get("names") or {}
     if strict.immutable_names:

@@ -20,7 +20,7 @@ _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 _FLOATS = {"inf": math.inf, "infinity": math.inf, "nan": math.nan}
 
 
-def _refused(to: str) -> EvaluationError:
+def _conversion_error(to: str) -> EvaluationError:
     return EvaluationError(f"type conversion error from 'string' to '{to}'")
 
 
@@ -28,14 +28,14 @@ def _string_to_int(text: str) -> int:
     try:
         return parse_int(text)
     except ValueError:
-        raise _refused("int") from None
+        raise _conversion_error("int") from None
 
 
 def _string_to_uint(text: str) -> Uint:
     try:
         return Uint(parse_uint(text))
     except ValueError:
-        raise _refused("uint") from None
+        raise _conversion_error("uint") from None
 
 
 def _string_to_double(text: str) -> float:
@@ -45,25 +45,25 @@ def _string_to_double(text: str) -> float:
         return -special if text[0] == "-" else special
     try:
         if not unsigned[:1].isdigit() and unsigned[:1] != ".":
-            raise _refused("double")
+            raise _conversion_error("double")
         number = float.fromhex(text) if unsigned[:2].lower() == "0x" else float(text)
     except (ValueError, OverflowError):
-        raise _refused("double") from None
+        raise _conversion_error("double") from None
     if math.isinf(number) or not text.isascii():
-        raise _refused("double")
+        raise _conversion_error("double")
     return number
 
 
 def _string_to_bool(text: str) -> bool:
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
-    raise _refused("bool")
+    raise _conversion_error("bool")
 
 
 def _string_to_duration(text: str) -> Duration:
     duration = parse_duration(text)
     if duration is None:
-        raise _refused("google.protobuf.Duration")
+        raise _conversion_error("google.protobuf.Duration")
     return duration
 
 

@@ -102,7 +102,7 @@ def _precision(digits: str | None) -> int:
     return min(int(digits[:9]), _MAX_PRECISION)
 
 
-def _refused(message: str, value: Any) -> EvaluationError:
+def _format_error(message: str, value: Any) -> EvaluationError:
     return EvaluationError(f"{message}, was given {type_name(value)}")
 
 
@@ -117,7 +117,7 @@ def _string(value: Any, _precision: int) -> str:
         return _list(value)
     if isinstance(value, Mapper):
         return _map(value)
-    raise _refused(STRING_WORDS, value)
+    raise _format_error(STRING_WORDS, value)
 
 
 def _list(value: Any) -> str:
@@ -156,7 +156,7 @@ def _inner(value: Any) -> str:
 def _decimal(value: Any, _precision: int) -> str:
     if type(value) in (int, Uint):
         return str(int(value))
-    raise _refused(CLAUSES["d"], value)
+    raise _format_error(CLAUSES["d"], value)
 
 
 def _fixed(value: Any, precision: int) -> str:
@@ -180,7 +180,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u20
 def _number(verb: str, value: Any) -> float:
     number = _SPECIAL.get(value) if type(value) is str else value
     if type(number) is not float:
-        raise _refused(CLAUSES[verb], value)
+        raise _format_error(CLAUSES[verb], value)
     return number
 
 
@@ -191,7 +191,7 @@ def _not_finite(number: float) -> str:
 def _binary(value: Any, _precision: int) -> str:
     if type(value) in (bool, int, Uint):
         return f"{int(value):b}"
-    raise _refused(CLAUSES["b"], value)
+    raise _format_error(CLAUSES["b"], value)
 
 
 def _hex(value: Any, _precision: int) -> str:
@@ -199,13 +199,13 @@ def _hex(value: Any, _precision: int) -> str:
         return f"{int(value):x}"
     if type(value) in (str, bytes):
         return (value.encode() if type(value) is str else value).hex()
-    raise _refused(CLAUSES["x"], value)
+    raise _format_error(CLAUSES["x"], value)
 
 
 def _octal(value: Any, _precision: int) -> str:
     if type(value) in (int, Uint):
         return f"{int(value):o}"
-    raise _refused(CLAUSES["o"], value)
+    raise _format_error(CLAUSES["o"], value)
 
 
 _VERBS: dict[str, Callable[[Any, int], str]] = {

@@ -130,16 +130,18 @@ def _message(name: str, value: Obj) -> bytes:
 def _value(field: Field, value: Any) -> bytes:
     if field.entries:
         entries = value if isinstance(value, dict) else {key: one for part in value for key, one in part.items()}
-        named = (encode_field(1, key.encode()) + encode_field(2, _wrapped(field, one)) for key, one in entries.items())
+        named = (
+            encode_field(1, key.encode()) + encode_field(2, _wrap_value(field, one)) for key, one in entries.items()
+        )
         return encode_field(field.number, b"".join(encode_field(field.entries, entry) for entry in named))
     if field.kind == "bool":
         return encode_varint(field.number << 3) + (b"\x01" if value else b"\x00")
     if isinstance(value, list | tuple):
-        return b"".join(encode_field(field.number, _wrapped(field, one)) for one in value)
-    return encode_field(field.number, _wrapped(field, value))
+        return b"".join(encode_field(field.number, _wrap_value(field, one)) for one in value)
+    return encode_field(field.number, _wrap_value(field, value))
 
 
-def _wrapped(field: Field, value: Any) -> bytes:
+def _wrap_value(field: Field, value: Any) -> bytes:
     """Return the value's bytes inside the field's wrappers."""
     wraps, kind = field.wraps, field.kind
     if kind == "Parameter":

@@ -2,7 +2,7 @@
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import age
-from apiserver.groups.cells import UNSET, Cells, mapping, mappings, shown, text_of
+from apiserver.groups.cells import UNSET, Cells, first_items, mapping, mappings, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import Strategy, creation, status_updating, updating
@@ -16,7 +16,7 @@ def _storage_version(obj: Obj) -> Cells:
         f"{text_of(version, 'apiServerID')}={text_of(version, 'encodingVersion')}"
         for version in mappings(status, "storageVersions")
     ]
-    return [name_of(obj), text_of(status, "commonEncodingVersion", UNSET), shown(versions) or UNSET, age(obj)]
+    return [name_of(obj), text_of(status, "commonEncodingVersion", UNSET), first_items(versions) or UNSET, age(obj)]
 
 
 STORAGE_VERSION = BuiltinKind(

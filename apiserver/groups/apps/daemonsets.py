@@ -23,7 +23,7 @@ from apiserver.groups.core.pods.templates import (
 from apiserver.groups.core.pods.validation import pod_template
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.notices import stored
-from apiserver.groups.strategy import Strategy, keep, move_generation
+from apiserver.groups.strategy import Strategy, keep_field, move_generation
 
 
 def default_daemon_set(daemon_set: Obj) -> None:
@@ -49,7 +49,7 @@ def _create_daemon_set(daemon_set: Obj) -> None:
 
 def _update_daemon_set(new: Obj, old: Obj) -> None:
     """Keep the status, and move the template's generation, which clients cannot set, with the template."""
-    keep(new, old, "status")
+    keep_field(new, old, "status")
     moved = new["spec"].get("template") != old["spec"].get("template")
     _set_template_generation(new, _template_generation(old) + moved)
     if new["spec"] != old["spec"]:
@@ -57,7 +57,7 @@ def _update_daemon_set(new: Obj, old: Obj) -> None:
 
 
 def _update_daemon_set_status(new: Obj, old: Obj) -> None:
-    keep(new, old, "spec")
+    keep_field(new, old, "spec")
     _set_template_generation(new, _template_generation(old))
 
 

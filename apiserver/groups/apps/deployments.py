@@ -22,7 +22,7 @@ from apiserver.groups.core.pods.templates import (
     whole,
 )
 from apiserver.groups.kind import ALL, BuiltinKind
-from apiserver.groups.strategy import Strategy, creation, keep, move_generation, status_updating
+from apiserver.groups.strategy import Strategy, creation, keep_field, move_generation, status_updating
 
 PROGRESS_SECONDS = 600
 
@@ -42,7 +42,7 @@ def default_deployment(deployment: Obj) -> None:
 
 def _update_deployment(new: Obj, old: Obj) -> None:
     """Move the generation with spec or annotations, since annotations are copied to the Deployment's ReplicaSets."""
-    keep(new, old, "status")
+    keep_field(new, old, "status")
     annotations = new["metadata"].get("annotations") or {}
     if new["spec"] != old["spec"] or annotations != (old["metadata"].get("annotations") or {}):
         move_generation(new, old)

@@ -14,7 +14,7 @@ from apiserver.groups.columns import AGE, CERTIFICATES, NAME, Column, Printer
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import BUILTIN_SIGNER, NO_SIGNERS, has_builtin_signer, stored
-from apiserver.groups.strategy import Strategy, keep, unchanged
+from apiserver.groups.strategy import Strategy, keep_field, unchanged
 
 _DECISIONS = ("Approved", "Denied")
 
@@ -25,8 +25,8 @@ def _create_signing_request(request: Obj) -> None:
 
 
 def _update_signing_request(new: Obj, old: Obj) -> None:
-    keep(new, old, "spec")
-    keep(new, old, "status")
+    keep_field(new, old, "spec")
+    keep_field(new, old, "status")
 
 
 def _update_signing_status(new: Obj, old: Obj) -> None:
@@ -34,7 +34,7 @@ def _update_signing_status(new: Obj, old: Obj) -> None:
 
     If a decision was added or removed, it stays so, and validation refuses the update.
     """
-    keep(new, old, "spec")
+    keep_field(new, old, "spec")
     status = new.setdefault("status", {})
     before = (old.get("status") or {}).get("conditions") or ()
     conditions = status.get("conditions") or ()
@@ -48,7 +48,7 @@ def _update_signing_status(new: Obj, old: Obj) -> None:
 
 def _update_signing_approval(new: Obj, old: Obj) -> None:
     """Keep everything but the conditions, which are all that an approver writes."""
-    keep(new, old, "spec")
+    keep_field(new, old, "spec")
     conditions = (new.get("status") or {}).get("conditions")
     status = {field: value for field, value in (old.get("status") or {}).items() if field != "conditions"}
     new["status"] = status | {"conditions": conditions} if conditions else status

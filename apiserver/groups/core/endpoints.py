@@ -10,7 +10,7 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.groups.cell_format import age
-from apiserver.groups.cells import NONE, Cells, mappings, number_of, shown, text_of
+from apiserver.groups.cells import NONE, Cells, first_items, mappings, number_of, text_of
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import PLAIN
@@ -114,7 +114,7 @@ def _subset_addresses(subset: Obj) -> list[str]:
 def _endpoints(obj: Obj) -> Cells:
     subsets = mappings(obj, "subsets")
     addresses = [address for subset in subsets for address in _subset_addresses(subset)]
-    return [name_of(obj), shown(addresses) if subsets else NONE, age(obj)]
+    return [name_of(obj), first_items(addresses) if subsets else NONE, age(obj)]
 
 
 ENDPOINTS = BuiltinKind(

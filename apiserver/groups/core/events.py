@@ -207,7 +207,7 @@ def _first_known(*timestamps: object) -> AgeCell | str:
     return next((cell for cell in cells if cell != UNKNOWN), UNKNOWN)
 
 
-def _seen(event: Obj, fields: _Fields) -> tuple[AgeCell | str, int]:
+def _last_seen(event: Obj, fields: _Fields) -> tuple[AgeCell | str, int]:
     """Return when the event was last seen and how often; its series, if any, takes precedence."""
     series = event.get("series")
     if isinstance(series, dict):
@@ -230,7 +230,7 @@ def _source(event: Obj, fields: _Fields) -> str:
 
 def _cells(event: Obj, fields: _Fields) -> Cells:
     reference = mapping(event, fields.target)
-    last, seen = _seen(event, fields)
+    last, seen = _last_seen(event, fields)
     return [
         last,
         text_of(event, "type"),

@@ -13,7 +13,7 @@ from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import NO_COLLECTION_DELETE, BuiltinKind
 from apiserver.groups.notices import Notice
-from apiserver.groups.strategy import Strategy, keep, status_updating, unchanged, updating
+from apiserver.groups.strategy import Strategy, keep_field, status_updating, unchanged, updating
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -45,8 +45,8 @@ def _label_namespace(namespace: Obj) -> None:
 
 def _update_namespace(new: Obj, old: Obj) -> None:
     """Keep the status and the spec's finalizers, which only /finalize changes."""
-    keep(new, old, "status")
-    keep(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
+    keep_field(new, old, "status")
+    keep_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
 
 
 NAMESPACE_STRATEGY = Strategy(

@@ -16,7 +16,7 @@ from apiserver.groups.core.pods.defaults import default_claim_spec
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.notices import stored
 from apiserver.groups.quantities import round_up_to_milli
-from apiserver.groups.strategy import Strategy, keep, status_updating
+from apiserver.groups.strategy import Strategy, keep_field, status_updating
 
 
 def default_claim(claim: Obj) -> None:
@@ -40,7 +40,7 @@ def _create_claim(claim: Obj) -> None:
 
 def _update_claim(new: Obj, old: Obj) -> None:
     """Keep the status and fill in dataSourceRef again, since older clients leave it out."""
-    keep(new, old, "status")
+    keep_field(new, old, "status")
     if "dataSource" not in old["spec"] and "dataSourceRef" not in old["spec"]:
         _drop_unknown_source(new["spec"])
     _mirror_data_source(new["spec"])

@@ -205,7 +205,7 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     if (
         old_affinity is not None
         and not combinators.same(affinity, old_affinity)
-        and not combinators.same(affinity, _renamed(old_affinity, affinity))
+        and not combinators.same(affinity, _with_ga_labels(old_affinity, affinity))
     ):
         detail = f"{checks.IMMUTABLE}, except for updating from beta label to GA"
         yield field.invalid("nodeAffinity", affinity, detail)
@@ -222,7 +222,7 @@ def _source_of(spec: Obj, before: Obj) -> Obj:
     return source
 
 
-def _renamed(affinity: Obj, new_affinity: Obj | None) -> Obj:
+def _with_ga_labels(affinity: Obj, new_affinity: Obj | None) -> Obj:
     """Return the old affinity with beta label keys renamed to the GA keys that the new affinity uses."""
     keys = {r.get("key") for term in _terms(new_affinity) for r in term.get("matchExpressions") or ()}
 

@@ -119,7 +119,7 @@ def _selector(selector: Obj, hard: list[str], scopes: list[str] | None) -> Itera
             yield field.invalid(f"{path}.scopeName", scope, "unsupported scope")
         for name in hard:
             if known is not None and _is_standard(name) and name not in known:
-                yield field.invalid(path, _shown(selector), _NOT_IN_SCOPE)
+                yield field.invalid(path, _go_struct(selector), _NOT_IN_SCOPE)
         yield from checks.prefix_errors(path, _requirement(requirement, scope))
     selected = {requirement.get("scopeName") for requirement in requirements}
     for pair in _CONFLICTS:
@@ -142,7 +142,7 @@ def _requirement(requirement: Obj, scope: str) -> Iterator[FieldError]:
         yield field.invalid("operator", operator, "not a valid selector operator")
 
 
-def _shown(selector: Obj) -> Obj:
+def _go_struct(selector: Obj) -> Obj:
     """Return the selector as the internal type prints it, with its Go field names."""
     requirements = selector.get("matchExpressions") or ()
     return {"MatchExpressions": [{key[:1].upper() + key[1:]: v for key, v in r.items()} for r in requirements]}

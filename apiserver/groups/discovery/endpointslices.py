@@ -9,7 +9,7 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.groups.cell_format import age
-from apiserver.groups.cells import UNSET, Cells, mappings, shown, text_of, texts
+from apiserver.groups.cells import UNSET, Cells, first_items, mappings, text_of, texts
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.core.endpoints import PROTOCOLS, app_protocol, special_address
 from apiserver.groups.kind import BuiltinKind
@@ -149,7 +149,13 @@ def _endpoint_port(port: Obj) -> str:
 def _endpoint_slice(obj: Obj) -> Cells:
     addresses = [address for endpoint in mappings(obj, "endpoints") for address in texts(endpoint, "addresses")]
     ports = [_endpoint_port(port) for port in mappings(obj, "ports")]
-    return [name_of(obj), text_of(obj, "addressType"), shown(ports) or UNSET, shown(addresses) or UNSET, age(obj)]
+    return [
+        name_of(obj),
+        text_of(obj, "addressType"),
+        first_items(ports) or UNSET,
+        first_items(addresses) or UNSET,
+        age(obj),
+    ]
 
 
 ENDPOINT_SLICE = BuiltinKind(

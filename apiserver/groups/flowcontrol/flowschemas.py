@@ -71,13 +71,15 @@ def _subject(subject: Obj) -> Iterator[FieldError]:
     if member is None:
         yield field.required(expected, f"{expected} is required when subject kind is '{kind}'")
     else:
-        yield from checks.prefix_errors(expected, _account(member) if kind == "ServiceAccount" else _named(member))
+        yield from checks.prefix_errors(
+            expected, _account(member) if kind == "ServiceAccount" else _subject_name(member)
+        )
     for other, name in _SUBJECTS.items():
         if name != expected and subject.get(name) is not None:
             yield field.forbidden(name, f"{name} is forbidden when subject kind is not '{other}'")
 
 
-def _named(subject: Obj) -> Errors:
+def _subject_name(subject: Obj) -> Errors:
     return checks.required("name", subject.get("name"))
 
 

@@ -38,9 +38,9 @@ async def bootstrap(registry: Registry, location: ServerLocation, *, kruise: boo
     """
     store = registry.storage.store
     empty = not store.count("/registry/")
-    await _make(registry, namespaces())
+    await _create_missing(registry, namespaces())
     cluster_objects = cluster(location, registry.table, now=registry.timestamps.now())
-    await _make(registry, [*cluster_objects, *_everywhere(), *(_workloads() if kruise else ())])
+    await _create_missing(registry, [*cluster_objects, *_everywhere(), *(_workloads() if kruise else ())])
     if empty and not store.is_shared:  # other servers may still watch from an older revision
         await store.compact(store.revision)
 
@@ -58,7 +58,7 @@ def _workloads() -> Sequence[Obj]:
     return definitions()
 
 
-async def _make(registry: Registry, objects: Iterable[Obj]) -> None:
+async def _create_missing(registry: Registry, objects: Iterable[Obj]) -> None:
     """Create the missing objects, many at a time, so that the store commits them together."""
     missing = _missing(registry, objects)
     async with asyncio.TaskGroup() as group:

@@ -21,14 +21,14 @@ def access() -> Iterator[Obj]:
         yield _aggregated(name)
     for name, lines in CONTROLLER_ROLES.items():
         yield _object("ClusterRole", PREFIX + name, rules=rules(lines))
-        yield _bound(PREFIX + name, (f"ServiceAccount kube-system {name}",))
+        yield _binding(PREFIX + name, (f"ServiceAccount kube-system {name}",))
     for name, subjects in CLUSTER_BINDINGS.items():
-        yield _bound(name, subjects)
+        yield _binding(name, subjects)
     for (namespace, name), lines in ROLES.items():
         yield _object("Role", name, namespace=namespace, rules=rules(lines))
     for (namespace, name), subjects in BINDINGS.items():
         role = name if (namespace, name) in ROLES else name.removeprefix("system::")
-        yield _bound(name, subjects, namespace=namespace, role=role)
+        yield _binding(name, subjects, namespace=namespace, role=role)
 
 
 def _aggregates(name: str) -> dict[str, str]:
@@ -39,18 +39,18 @@ def _aggregates(name: str) -> dict[str, str]:
 def _aggregated(name: str) -> Obj:
     """Return an aggregated role with the rules of its parts, as the aggregation controller would set them."""
     selector = {"matchLabels": {f"{RBAC}/aggregate-to-{name}": "true"}}
-    lines = dict.fromkeys(_lines(name))
+    lines = dict.fromkeys(_rule_lines(name))
     role = _object("ClusterRole", name, labels=_aggregates(name), rules=rules(lines))
     return role | {"aggregationRule": {"clusterRoleSelectors": [selector]}}
 
 
-def _lines(name: str) -> Iterator[str]:
+def _rule_lines(name: str) -> Iterator[str]:
     yield from CLUSTER_ROLES.get(name, ())
     for part in AGGREGATED.get(name, ()):
-        yield from _lines(part)
+        yield from _rule_lines(part)
 
 
-def _bound(name: str, subjects: Iterable[str], *, namespace: str = "", role: str = "") -> Obj:
+def _binding(name: str, subjects: Iterable[str], *, namespace: str = "", role: str = "") -> Obj:
     kind = "Role" if namespace else "ClusterRole"
     reference = {"apiGroup": RBAC, "kind": kind, "name": role or name}
     subject_objects = [_subject(*subject.split()) for subject in subjects]

@@ -93,7 +93,7 @@ async def _try_names(
     """
     for attempt in range(attempts):
         if attempt:
-            obj = _renamed(registry, strategy_of(target.resource), obj, unnamed)
+            obj = _with_new_name(registry, strategy_of(target.resource), obj, unnamed)
         try:
             return await _insert_named(registry, target, obj, options)
         except Conflict as conflict:
@@ -106,7 +106,7 @@ def _generate_name(registry: Registry, meta: Obj) -> None:
     meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
 
 
-def _renamed(registry: Registry, strategy: Strategy, obj: Obj, unnamed: bytes) -> Obj:
+def _with_new_name(registry: Registry, strategy: Strategy, obj: Obj, unnamed: bytes) -> Obj:
     """Return a new object under the next generated name."""
     renamed: Obj = orjson.loads(unnamed) if unnamed else obj
     _generate_name(registry, renamed["metadata"])

@@ -95,10 +95,10 @@ async def modify(
             written = await _replace(registry, target, Current(kv, old), allocated_obj, options)
             return written._replace(warnings=warnings) if warnings else written
 
-    return await _changed(registry, target, attempt, options)
+    return await _write_change(registry, target, attempt, options)
 
 
-async def _changed(
+async def _write_change(
     registry: Registry, target: Target, attempt: Callable[[KeyValue], Awaitable[WriteResult]], options: WriteOptions
 ) -> WriteResult:
     storage = registry.storage
@@ -134,7 +134,7 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
         old = registry.codecs.codec_of(target.resource).decode(kv)
         return await _replace(registry, target, Current(kv, old), change(old), options)
 
-    return await _changed(registry, target, attempt, options)
+    return await _write_change(registry, target, attempt, options)
 
 
 async def _replace(registry: Registry, target: Target, seen: Current, new: Obj, options: WriteOptions) -> WriteResult:

@@ -14,7 +14,7 @@ UNSET = -(1 << 31)
 """The replicas of a Scale whose object sets none: a patch must set them."""
 
 
-def custom_scaling(resource: Resource, paths: ScalePaths) -> ScaleFunctions:
+def custom_scale_functions(resource: Resource, paths: ScalePaths) -> ScaleFunctions:
     """Return the scale functions of a custom kind.
 
     Args:
@@ -22,7 +22,11 @@ def custom_scaling(resource: Resource, paths: ScalePaths) -> ScaleFunctions:
         paths: the paths of its scale subresource.
     """
     return ScaleFunctions(
-        resource.plural, partial(_read, paths), partial(_before, paths), partial(_scaled, paths), partial(_after, paths)
+        resource.plural,
+        partial(_read, paths),
+        partial(_scale_before_write, paths),
+        partial(_apply_scale, paths),
+        partial(_scale_after_write, paths),
     )
 
 
@@ -40,7 +44,7 @@ def _read(paths: ScalePaths, obj: Obj) -> Obj:
         raise _wrong_type(error) from error
 
 
-def _before(paths: ScalePaths, obj: Obj) -> Obj:
+def _scale_before_write(paths: ScalePaths, obj: Obj) -> Obj:
     """Return the Scale that is about to be changed.
 
     Raises:
@@ -52,7 +56,7 @@ def _before(paths: ScalePaths, obj: Obj) -> Obj:
         raise _wrong_type(error) from error
 
 
-def _scaled(paths: ScalePaths, old: Obj, scale: Obj) -> Obj:
+def _apply_scale(paths: ScalePaths, old: Obj, scale: Obj) -> Obj:
     """Return the object with the replicas of a Scale, and its resourceVersion, if it names one, as precondition.
 
     Raises:
@@ -69,7 +73,7 @@ def _scaled(paths: ScalePaths, old: Obj, scale: Obj) -> Obj:
     return new | {"metadata": old["metadata"] | ({"resourceVersion": version} if version else {})}
 
 
-def _after(paths: ScalePaths, obj: Obj) -> Obj:
+def _scale_after_write(paths: ScalePaths, obj: Obj) -> Obj:
     """Return the Scale of an object that was scaled.
 
     Raises:

@@ -21,14 +21,14 @@ async def subject_access_review(call: SubresourceRequest) -> Obj:
     """
     review = _review(call)
     _refuse(call, [*_access_errors(review["spec"], names_user=True), *_meta_errors(review)])
-    return _decided(call, review, _subject(review["spec"]))
+    return _with_decision(call, review, _subject(review["spec"]))
 
 
 async def self_subject_access_review(call: SubresourceRequest) -> Obj:
     """Answer whether the caller may do something."""
     review = _review(call)
     _refuse(call, [*_access_errors(review["spec"], names_user=False), *_meta_errors(review)])
-    return _decided(call, review, call.options.user)
+    return _with_decision(call, review, call.options.user)
 
 
 async def local_subject_access_review(call: SubresourceRequest) -> Obj:
@@ -36,7 +36,7 @@ async def local_subject_access_review(call: SubresourceRequest) -> Obj:
     review = _review(call)
     review["metadata"]["namespace"] = call.target.namespace
     _refuse(call, [*_access_errors(review["spec"], names_user=True), *_local_errors(review)])
-    return _decided(call, review, _subject(review["spec"]))
+    return _with_decision(call, review, _subject(review["spec"]))
 
 
 async def self_subject_rules_review(call: SubresourceRequest) -> Obj:
@@ -92,7 +92,7 @@ def _subject(spec: Obj) -> User:
     return User(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
 
 
-def _decided(call: SubresourceRequest, review: Obj, user: User) -> Obj:
+def _with_decision(call: SubresourceRequest, review: Obj, user: User) -> Obj:
     spec = review["spec"]
     attributes = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
     return review | {"status": {"allowed": call.registry.security.allows(user, attributes)}}

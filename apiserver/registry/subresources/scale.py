@@ -14,7 +14,7 @@ from apiserver.registry.rest.patch_body import Patch
 from apiserver.registry.rest.preconditions import check_name, check_uid
 from apiserver.registry.rest.update import modify
 from apiserver.registry.subresources.call import ObjectWithWarnings, SubresourceRequest, read_parent
-from apiserver.registry.subresources.custom_scale import custom_scaling
+from apiserver.registry.subresources.custom_scale import custom_scale_functions
 from apiserver.registry.subresources.scaling import SCALE, ScaleFunctions, desired_replicas, new_scale
 
 
@@ -24,7 +24,7 @@ async def scale(call: SubresourceRequest) -> ObjectWithWarnings | Obj:
     Raises:
         ApiError: 400, 404, 409, 422, 500 if a field of a custom object has a wrong type for its scale path.
     """
-    scaling = _scaling(call)
+    scaling = _scale_functions(call)
     if call.verb == "get":
         return await _read(call, scaling)
     field_warnings: list[str] = []
@@ -36,14 +36,14 @@ async def scale(call: SubresourceRequest) -> ObjectWithWarnings | Obj:
     return ObjectWithWarnings(obj, (*field_warnings, *written.warnings))
 
 
-def _scaling(call: SubresourceRequest) -> ScaleFunctions:
+def _scale_functions(call: SubresourceRequest) -> ScaleFunctions:
     resource = call.target.resource
     custom = call.registry.customs.find(resource)
     paths = custom.scale if custom else None
     if paths is not None:
-        return custom_scaling(resource, paths)
+        return custom_scale_functions(resource, paths)
     # upstream's 404 names the subresource on reads, and the resource on writes
-    return ScaleFunctions(f"{resource.plural}/scale", scale_of, scale_of, partial(_scaled, resource), scale_of)
+    return ScaleFunctions(f"{resource.plural}/scale", scale_of, scale_of, partial(_apply_scale, resource), scale_of)
 
 
 async def _read(call: SubresourceRequest, scaling: ScaleFunctions) -> Obj:
@@ -60,10 +60,10 @@ def _change(call: SubresourceRequest, scaling: ScaleFunctions, field_warnings: l
     patch = call.patch
     if patch is not None:
         return lambda old: scaling.apply_scale(
-            old, _patched(call, patch, scaling.scale_before_write(old), field_warnings)
+            old, _patched_scale(call, patch, scaling.scale_before_write(old), field_warnings)
         )
     _check_kind(call, call.required_body.obj)
-    scale_obj = _sent(call, call.required_body, field_warnings)
+    scale_obj = _sent_scale(call, call.required_body, field_warnings)
 
     def replaced(old: Obj) -> Obj:
         check_uid(call.target, scale_obj, old)
@@ -73,7 +73,7 @@ def _change(call: SubresourceRequest, scaling: ScaleFunctions, field_warnings: l
     return replaced
 
 
-def _sent(call: SubresourceRequest, body: Body, field_warnings: list[str]) -> Obj:
+def _sent_scale(call: SubresourceRequest, body: Body, field_warnings: list[str]) -> Obj:
     """Return the Scale of a body.
 
     Raises:
@@ -85,7 +85,7 @@ def _sent(call: SubresourceRequest, body: Body, field_warnings: list[str]) -> Ob
     return decoded.obj
 
 
-def _patched(call: SubresourceRequest, patch: Patch, scale: Obj, field_warnings: list[str]) -> Obj:
+def _patched_scale(call: SubresourceRequest, patch: Patch, scale: Obj, field_warnings: list[str]) -> Obj:
     """Apply a patch to a Scale.
 
     Raises:
@@ -136,7 +136,7 @@ def _selector(selector: Obj | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
 
 
-def _scaled(resource: Resource, old: Obj, scale_obj: Obj) -> Obj:
+def _apply_scale(resource: Resource, old: Obj, scale_obj: Obj) -> Obj:
     """Return the object with the replicas of a Scale.
 
     Raises:

@@ -42,11 +42,11 @@ async def token(call: SubresourceRequest) -> Obj:
         spec["expirationSeconds"] = DEFAULT_SECONDS
     spec.setdefault("boundObjectRef", None)
     _check_seconds(spec["expirationSeconds"])
-    bound = await _bound(call, spec["boundObjectRef"])
+    bound = await _bound_object(call, spec["boundObjectRef"])
     now = int(call.registry.clock.now())
     expires = now + spec["expirationSeconds"]
     times = {"iat": now, "nbf": now, "exp": expires, "jti": call.registry.ids.uid()}
-    kubernetes_claim = {"namespace": call.target.namespace, "serviceaccount": _named(account)} | bound
+    kubernetes_claim = {"namespace": call.target.namespace, "serviceaccount": _object_reference(account)} | bound
     subject = f"system:serviceaccount:{call.target.namespace}:{call.target.name}"
     claims = times | {"aud": spec["audiences"], "sub": subject, "kubernetes.io": kubernetes_claim}
     signed = call.registry.security.issue_token(claims)
@@ -78,7 +78,7 @@ def _check_seconds(seconds: int) -> None:
     raise errors.invalid(TOKEN_REQUEST.group, TOKEN_REQUEST.kind, name="", errors=invalid)
 
 
-async def _bound(call: SubresourceRequest, reference: Obj | None) -> Obj:
+async def _bound_object(call: SubresourceRequest, reference: Obj | None) -> Obj:
     """Return the claims about the object that the token is bound to; those of a pod include its node."""
     if reference is None:
         return {}
@@ -94,7 +94,7 @@ async def _bound(call: SubresourceRequest, reference: Obj | None) -> Obj:
             "The object might have been deleted and then recreated"
         )
         raise errors.conflict("", kind, name=name, why=why)
-    claims = {kind.lower(): _named(bound_obj)}
+    claims = {kind.lower(): _object_reference(bound_obj)}
     if kind != "Pod":
         return claims
     if bound_obj["spec"].get("serviceAccountName") != call.target.name:
@@ -111,7 +111,7 @@ def _node_of(call: SubresourceRequest, pod: Obj) -> Obj:
     kv = call.registry.storage.store.get(key_of(core_resource(call.registry, "nodes"), "", name))
     if kv is None:
         return {"node": {"name": name}}
-    return {"node": _named(call.registry.codecs.codec_of(core_resource(call.registry, "nodes")).decode(kv))}
+    return {"node": _object_reference(call.registry.codecs.codec_of(core_resource(call.registry, "nodes")).decode(kv))}
 
 
 async def _find(call: SubresourceRequest, plural: str, name: str) -> Obj:
@@ -120,5 +120,5 @@ async def _find(call: SubresourceRequest, plural: str, name: str) -> Obj:
     return call.registry.codecs.codec_of(resource).decode(kv)
 
 
-def _named(obj: Obj) -> Obj:
+def _object_reference(obj: Obj) -> Obj:
     return {"name": obj["metadata"]["name"], "uid": obj["metadata"]["uid"]}

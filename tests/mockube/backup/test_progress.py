@@ -19,7 +19,7 @@ def told(stream: io.StringIO, *, quiet: bool = False, seconds: float = 1.0) -> s
     progress = Progress(quiet=quiet, stream=stream, clock=lambda: next(clock))
     with progress.phase("Restoring", 2000) as phase:
         for _ in range(20):
-            phase.step(100)
+            phase.advance(100)
     return stream.getvalue()
 
 

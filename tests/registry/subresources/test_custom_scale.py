@@ -10,7 +10,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.scale_paths import scale_paths
-from apiserver.registry.subresources.custom_scale import custom_scaling
+from apiserver.registry.subresources.custom_scale import custom_scale_functions
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "/apis/example.com/v1/namespaces/default/crews"
@@ -42,7 +42,7 @@ CREWS: Obj = {
 ROW = Resource("example.com", "v1", "Crew", "crews", "crew", True, "", "example.com", "v1", "example.com/crews")
 PATHS = scale_paths(CREWS["spec"]["versions"][0])
 assert PATHS is not None
-SCALING = custom_scaling(ROW, PATHS)
+SCALING = custom_scale_functions(ROW, PATHS)
 
 
 def crew(desired: Any = 2, **status: Any) -> Obj:

@@ -7,7 +7,7 @@ from apiserver.api.meta import Obj
 from apiserver.groups.core.pods.annotations import APP_ARMOR
 from apiserver.groups.core.pods.containers import CONTAINERS
 from apiserver.groups.core.pods.qos import qos_class
-from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, keep, move_generation, unchanged
+from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, keep_field, move_generation, unchanged
 
 _AFFINITIES = ("podAffinity", "podAntiAffinity")
 
@@ -48,16 +48,16 @@ def _unshared(spec: Obj, field: str) -> Any:
 
 def prepare_update(new: Obj, old: Obj) -> None:
     """Keep the status, and move the generation with the spec."""
-    keep(new, old, "status")
+    keep_field(new, old, "status")
     if new["spec"] != old["spec"]:
         move_generation(new, old)
 
 
 def prepare_status_update(new: Obj, old: Obj) -> None:
     """Keep the spec and the owners; restore status fields that a kubelet must not drop."""
-    keep(new, old, "spec")
+    keep_field(new, old, "spec")
     for field in ("deletionTimestamp", "ownerReferences"):
-        keep(new["metadata"], old["metadata"], field)
+        keep_field(new["metadata"], old["metadata"], field)
     status, before = new.setdefault("status", {}), old.get("status") or {}
     for field in ("qosClass", "observedGeneration"):
         if field in before and not status.get(field):
@@ -108,9 +108,9 @@ def _profile(annotation: str) -> Obj | None:
 
 def _keep_all_but(new: Obj, old: Obj, spec: Obj) -> None:
     """Restore all of the old pod but the given spec."""
-    keep(new, old, "status")
+    keep_field(new, old, "status")
     for field in METADATA_OF_STATUS:
-        keep(new["metadata"], old["metadata"], field)
+        keep_field(new["metadata"], old["metadata"], field)
     new["spec"] = spec
     if new["spec"] != old["spec"]:
         move_generation(new, old)

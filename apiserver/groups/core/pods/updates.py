@@ -89,7 +89,7 @@ def _removed_gates(new: Obj, old: Obj) -> FieldErrors:
 
 def _other_changes(new: Obj, old: Obj) -> FieldErrors:
     """Return the errors of changes that pods do not allow; a gated pod may still restrict its nodes further."""
-    munged = _munged(new, old)
+    munged = _with_allowed_changes(new, old)
     errors: list[FieldError] = []
     if old.get("schedulingGates"):
         errors += _node_selector_changes(munged.get("nodeSelector") or {}, old.get("nodeSelector") or {})
@@ -101,7 +101,7 @@ def _other_changes(new: Obj, old: Obj) -> FieldErrors:
     return [*errors, field.forbidden("", detail)]
 
 
-def _munged(new: Obj, old: Obj) -> Obj:
+def _with_allowed_changes(new: Obj, old: Obj) -> Obj:
     """Return the new spec with every field that may change restored from the old one."""
     munged = {name: value for name, value in new.items() if name not in _FREE}
     munged |= {name: old[name] for name in _FREE if name in old}
@@ -142,10 +142,10 @@ def _node_affinity_changes(new: Obj, old: Obj) -> FieldErrors:
         return (field.invalid(path, after, detail),)
     detail = "only additions are allowed (no mutations or deletions)"
     pairs = enumerate(zip(after, before, strict=True))
-    return [field.invalid(f"{path}[{i}]", term, detail) for i, (term, was) in pairs if not _narrowed(term, was)]
+    return [field.invalid(f"{path}[{i}]", term, detail) for i, (term, was) in pairs if not _is_narrowed(term, was)]
 
 
-def _narrowed(term: Obj, old_term: Obj) -> bool:
+def _is_narrowed(term: Obj, old_term: Obj) -> bool:
     return all(
         requirement in (term.get(kind) or ())
         for kind in ("matchExpressions", "matchFields")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from apiserver.api.meta import Obj
 from apiserver.groups.core.services.defaults import externally_accessible
-from apiserver.groups.strategy import Strategy, keep, status_updating
+from apiserver.groups.strategy import Strategy, keep_field, status_updating
 
 _NODE_PORT_TYPES = frozenset({"LoadBalancer", "NodePort"})
 
@@ -50,7 +50,7 @@ def prepare_create(service: Obj) -> None:
 
 def prepare_update(new: Obj, old: Obj) -> None:
     """Keep the status, without load balancer addresses once the type is no longer LoadBalancer."""
-    keep(new, old, "status")
+    keep_field(new, old, "status")
     spec, before = new["spec"], old["spec"]
     _keep_allocated(spec, before)
     _normalize_addresses(spec, before)

@@ -166,7 +166,7 @@ def _ports_together(spec: Obj) -> Iterator[FieldError]:
         for index, port in _repeated(ports, "nodePort"):
             yield field.duplicate(f"ports[{index}].nodePort", port["nodePort"])
         for index, port in _repeated(ports, "port"):
-            yield field.duplicate(f"ports[{index}]", _shown(port))
+            yield field.duplicate(f"ports[{index}]", _go_struct(port))
 
 
 def _repeated(ports: Sequence[Obj], name: str) -> Iterator[tuple[int, Obj]]:
@@ -181,7 +181,7 @@ def _repeated(ports: Sequence[Obj], name: str) -> Iterator[tuple[int, Obj]]:
         seen.add(key)
 
 
-def _shown(port: Obj) -> Obj:
+def _go_struct(port: Obj) -> Obj:
     """Return protocol and port as the internal type prints them, with all fields and their Go names."""
     known = {"Protocol": port.get("protocol", ""), "AppProtocol": None, "Port": port.get("port", 0)}
     return {"Name": ""} | known | {"TargetPort": 0, "NodePort": 0}

@@ -6,14 +6,14 @@ from apiserver.registry.bootstrap.kruise import sets
 from apiserver.registry.bootstrap.kruise.schema_builders import (
     NAMES,
     Schema,
+    array,
+    boolean,
     column,
     conditions,
-    listed,
+    int_or_percent,
     number,
-    share,
-    struct,
-    switch,
-    word,
+    object_schema,
+    string,
 )
 
 COLUMNS = (
@@ -29,50 +29,52 @@ WIDE = (*sets.WIDE, column("SELECTOR", ".status.labelSelector", "The selector of
 
 def spec() -> Schema:
     """Return the schema of its spec in v1beta1, which is also that of a UnitedDeployment's template."""
-    rolling = struct(
-        "How pods are updated.", podUpdatePolicy=word("ReCreate, InPlaceIfPossible or InPlaceOnly."), **_updates()
+    rolling = object_schema(
+        "How pods are updated.", podUpdatePolicy=string("ReCreate, InPlaceIfPossible or InPlaceOnly."), **_updates()
     )
-    strategy = struct(
-        "How pods come to a new revision.", rollingUpdate=rolling, type=word("RollingUpdate or OnDelete.")
+    strategy = object_schema(
+        "How pods come to a new revision.", rollingUpdate=rolling, type=string("RollingUpdate or OnDelete.")
     )
     return _spec(
         strategy,
-        enablePVCReuse=switch("Whether a new pod takes over the claims of one that is gone.", default=False),
-        excludePreparingDelete=switch("Whether pods that are about to be deleted do not count."),
+        enablePVCReuse=boolean("Whether a new pod takes over the claims of one that is gone.", default=False),
+        excludePreparingDelete=boolean("Whether pods that are about to be deleted do not count."),
     )
 
 
 def _old_spec() -> Schema:
     """Return the schema of its spec in v1alpha1."""
-    strategy = struct(
-        "How pods come to a new revision.", type=word("ReCreate, InPlaceIfPossible or InPlaceOnly."), **_updates()
+    strategy = object_schema(
+        "How pods come to a new revision.", type=string("ReCreate, InPlaceIfPossible or InPlaceOnly."), **_updates()
     )
-    return _spec(strategy, disablePVCReuse=switch("Whether no new pod takes over the claims of one that is gone."))
+    return _spec(strategy, disablePVCReuse=boolean("Whether no new pod takes over the claims of one that is gone."))
 
 
 def _updates() -> dict[str, Schema]:
-    label = struct("A label.", "key", "value", key=word("Its key."), value=word("Its value."))
+    label = object_schema("A label.", "key", "value", key=string("Its key."), value=string("Its value."))
     return {
-        "maxSurge": share("How many pods there may be above the wanted number; 0 if nothing is said."),
-        "maxUnavailable": share("How many pods may be unavailable while others are updated; 20% if nothing is said."),
-        "partition": share("How many pods stay at old revisions; 0 if nothing is said."),
+        "maxSurge": int_or_percent("How many pods there may be above the wanted number; 0 if nothing is said."),
+        "maxUnavailable": int_or_percent(
+            "How many pods may be unavailable while others are updated; 20% if nothing is said."
+        ),
+        "partition": int_or_percent("How many pods stay at old revisions; 0 if nothing is said."),
         "priorityStrategy": sets.priorities(),
-        "scatterStrategy": listed("Pods with these labels are spread over the whole update.", label),
+        "scatterStrategy": array("Pods with these labels are spread over the whole update.", label),
         **sets.update_fields(),
     }
 
 
 def _spec(strategy: Schema, **scaling: Schema) -> Schema:
-    return struct(
+    return object_schema(
         "What is wanted.",
         "selector",
         "template",
         lifecycle=sets.lifecycle(),
         minReadySeconds=number("Seconds for which a pod must be ready to be available."),
         progressDeadlineSeconds=number("Seconds after which a rollout without progress has failed."),
-        scaleStrategy=struct(
+        scaleStrategy=object_schema(
             "How pods are made and deleted.",
-            maxUnavailable=share("How many pods may be unavailable while pods are made."),
+            maxUnavailable=int_or_percent("How many pods may be unavailable while pods are made."),
             podsToDelete=NAMES | {"description": "Names of the pods that go first."},
             **scaling,
         ),
@@ -82,7 +84,7 @@ def _spec(strategy: Schema, **scaling: Schema) -> Schema:
 
 
 def _status() -> Schema:
-    return struct(
+    return object_schema(
         "What is there.",
         "availableReplicas",
         "readyReplicas",
@@ -98,7 +100,7 @@ def _status() -> Schema:
 
 _WHAT = "A set of pods that are all alike."
 SCHEMAS: Mapping[str, Schema] = {
-    "v1alpha1": struct(_WHAT, spec=_old_spec(), status=_status()),
-    "v1beta1": struct(_WHAT, spec=spec(), status=_status()),
+    "v1alpha1": object_schema(_WHAT, spec=_old_spec(), status=_status()),
+    "v1beta1": object_schema(_WHAT, spec=spec(), status=_status()),
 }
 """Version → the schema of a CloneSet."""

@@ -11,7 +11,7 @@ NAMES = {"type": "array", "items": {"type": "string"}}
 ATOMIC = {"x-kubernetes-list-type": "atomic"}
 
 
-def struct(text: str, /, *required: str, **fields: Schema) -> Schema:
+def object_schema(text: str, /, *required: str, **fields: Schema) -> Schema:
     """Return the schema of an object; the fields named by `required` are mandatory."""
     schema: Schema = {"type": "object", "description": text, "properties": fields}
     return schema | {"required": list(required)} if required else schema
@@ -22,30 +22,30 @@ def number(text: str, *, bits: int = 32) -> Schema:
     return {"type": "integer", "format": f"int{bits}", "description": text}
 
 
-def word(text: str, *choices: str) -> Schema:
+def string(text: str, *choices: str) -> Schema:
     """Return the schema of a string, with an enum if there are choices."""
     schema: Schema = {"type": "string", "description": text}
     return schema | {"enum": list(choices)} if choices else schema
 
 
-def switch(text: str, *, default: bool | None = None) -> Schema:
+def boolean(text: str, *, default: bool | None = None) -> Schema:
     """Return the schema of a boolean."""
     schema: Schema = {"type": "boolean", "description": text}
     return schema if default is None else schema | {"default": default}
 
 
-def share(text: str) -> Schema:
+def int_or_percent(text: str) -> Schema:
     """Return the schema of an integer or a percentage."""
     return {"description": text, **INT_OR_PERCENT}
 
 
-def listed(text: str, items: Schema, *, atomic: bool = False) -> Schema:
+def array(text: str, items: Schema, *, atomic: bool = False) -> Schema:
     """Return the schema of a list."""
     schema: Schema = {"type": "array", "description": text, "items": items}
     return schema | ATOMIC if atomic else schema
 
 
-def mapped(text: str, values: Schema) -> Schema:
+def map_of(text: str, values: Schema) -> Schema:
     """Return the schema of a map with string keys."""
     return {"type": "object", "description": text, "additionalProperties": values}
 
@@ -61,24 +61,24 @@ def timestamp(text: str) -> Schema:
 
 
 def _requirements(text: str) -> Schema:
-    requirement = struct(
+    requirement = object_schema(
         "A key, and how it relates to a set of values.",
         "key",
         "operator",
-        key=word("The label's key."),
-        operator=word("In, NotIn, Exists or DoesNotExist; of nodes also Gt and Lt."),
+        key=string("The label's key."),
+        operator=string("In, NotIn, Exists or DoesNotExist; of nodes also Gt and Lt."),
         values=NAMES | ATOMIC | {"description": "The values; none for Exists and DoesNotExist."},
     )
-    return listed(text, requirement, atomic=True)
+    return array(text, requirement, atomic=True)
 
 
 def selector(text: str) -> Schema:
     """Return the schema of a label selector."""
     fields = {
         "matchExpressions": _requirements("Requirements, all of which must hold."),
-        "matchLabels": mapped("Labels, all of which must be there.", {"type": "string"}),
+        "matchLabels": map_of("Labels, all of which must be there.", {"type": "string"}),
     }
-    return struct(text, **fields) | {"x-kubernetes-map-type": "atomic"}
+    return object_schema(text, **fields) | {"x-kubernetes-map-type": "atomic"}
 
 
 def node_term(text: str) -> Schema:
@@ -87,7 +87,7 @@ def node_term(text: str) -> Schema:
         "matchExpressions": _requirements("Requirements on a node's labels."),
         "matchFields": _requirements("Requirements on a node's fields."),
     }
-    return struct(text, **fields) | {"x-kubernetes-map-type": "atomic"}
+    return object_schema(text, **fields) | {"x-kubernetes-map-type": "atomic"}
 
 
 def conditions(*, updated: bool = False, needed: Sequence[str] = ("status", "type")) -> Schema:
@@ -98,15 +98,15 @@ def conditions(*, updated: bool = False, needed: Sequence[str] = ("status", "typ
         needed: the fields that each must have.
     """
     fields = {
-        "type": word("What the condition is about."),
-        "status": word("True, False or Unknown."),
-        "reason": word("Why, in one word."),
-        "message": word("Why, for people."),
+        "type": string("What the condition is about."),
+        "status": string("True, False or Unknown."),
+        "reason": string("Why, in one word."),
+        "message": string("Why, for people."),
         "lastTransitionTime": timestamp("When the status changed last."),
     }
     if updated:
         fields["lastUpdateTime"] = timestamp("When the condition was written last.")
-    return listed("What is known of the workload's state.", struct("A condition.", *needed, **fields))
+    return array("What is known of the workload's state.", object_schema("A condition.", *needed, **fields))
 
 
 def column(name: str, path: str, text: str, *, type_: str = "integer") -> Obj:

@@ -7,15 +7,15 @@ from apiserver.registry.bootstrap.kruise.schema_builders import (
     NAMES,
     Schema,
     anything,
+    array,
+    boolean,
     column,
-    listed,
-    mapped,
+    int_or_percent,
+    map_of,
     number,
+    object_schema,
     selector,
-    share,
-    struct,
-    switch,
-    word,
+    string,
 )
 
 DESIRED = column("DESIRED", ".spec.replicas", "Pods that are wanted.")
@@ -43,7 +43,7 @@ def spec_fields() -> dict[str, Schema]:
 
 def update_fields() -> dict[str, Schema]:
     """Return the fields of a rolling update in every version of both."""
-    return {"inPlaceUpdateStrategy": _in_place(), "paused": switch("Whether no pod is updated.")}
+    return {"inPlaceUpdateStrategy": _in_place(), "paused": boolean("Whether no pod is updated.")}
 
 
 def status_fields() -> dict[str, Schema]:
@@ -51,12 +51,12 @@ def status_fields() -> dict[str, Schema]:
     return {
         "availableReplicas": number("Pods that are available."),
         "collisionCount": number("How often a revision's name was taken."),
-        "currentRevision": word("The revision that all pods have had."),
-        "labelSelector": word("The selector as text, for autoscalers."),
+        "currentRevision": string("The revision that all pods have had."),
+        "labelSelector": string("The selector as text, for autoscalers."),
         "observedGeneration": number("The generation that this tells of.", bits=64),
         "readyReplicas": number("Pods that are ready."),
         "replicas": number("Pods that there are."),
-        "updateRevision": word("The revision of the template."),
+        "updateRevision": string("The revision of the template."),
         "updatedReplicas": number("Pods of the update revision."),
     }
 
@@ -71,37 +71,37 @@ def updated_fields() -> dict[str, Schema]:
 
 def lifecycle() -> Schema:
     """Return the hooks before a pod is deleted or updated, and before it counts as normal."""
-    hook = struct(
+    hook = object_schema(
         "What holds a pod at this point.",
         finalizersHandler=NAMES | {"description": "Finalizers that hold it."},
-        labelsHandler=mapped("Labels that hold it.", {"type": "string"}),
-        markPodNotReady=switch("Whether it is not ready meanwhile."),
+        labelsHandler=map_of("Labels that hold it.", {"type": "string"}),
+        markPodNotReady=boolean("Whether it is not ready meanwhile."),
     )
-    return struct("Hooks into the life of pods.", inPlaceUpdate=hook, preDelete=hook, preNormal=hook)
+    return object_schema("Hooks into the life of pods.", inPlaceUpdate=hook, preDelete=hook, preNormal=hook)
 
 
 def _in_place() -> Schema:
-    return struct(
+    return object_schema(
         "How pods are updated in place.",
         gracePeriodSeconds=number("Seconds between a pod being not ready and its images being changed."),
         imagePreDownloadMinUpdatedReadyPods=number("Pods that must be updated and ready before images are fetched."),
-        imagePreDownloadParallelism=share("On how many nodes images are fetched at a time."),
+        imagePreDownloadParallelism=int_or_percent("On how many nodes images are fetched at a time."),
         imagePreDownloadTimeoutSeconds=number("Seconds after which fetching an image is given up."),
     )
 
 
 def priorities() -> Schema:
     """Return the priorities that order the update of pods."""
-    order = struct("A label whose value ranks pods.", "orderedKey", orderedKey=word("The label's key."))
-    weight = struct(
+    order = object_schema("A label whose value ranks pods.", "orderedKey", orderedKey=string("The label's key."))
+    weight = object_schema(
         "A weight for some pods.",
         "matchSelector",
         "weight",
         matchSelector=selector("Which pods."),
         weight=number("From 1 to 100."),
     )
-    return struct(
+    return object_schema(
         "In which order pods are updated.",
-        orderPriority=listed("Ranks by the values of labels.", order),
-        weightPriority=listed("Ranks by the sum of weights.", weight),
+        orderPriority=array("Ranks by the values of labels.", order),
+        weightPriority=array("Ranks by the sum of weights.", weight),
     )

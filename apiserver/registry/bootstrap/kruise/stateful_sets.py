@@ -6,12 +6,12 @@ from apiserver.registry.bootstrap.kruise import sets
 from apiserver.registry.bootstrap.kruise.schema_builders import (
     INT_OR_PERCENT,
     Schema,
+    array,
     conditions,
-    listed,
+    int_or_percent,
     number,
-    share,
-    struct,
-    word,
+    object_schema,
+    string,
 )
 
 
@@ -19,44 +19,48 @@ def spec() -> Schema:
     """Return the schema of its spec in v1beta1, which is also that of a UnitedDeployment's template."""
     return _spec(
         lifecycle=sets.lifecycle(),
-        ordinals=struct("How pods are numbered.", start=number("The first ordinal.")),
-        persistentVolumeClaimRetentionPolicy=struct(
+        ordinals=object_schema("How pods are numbered.", start=number("The first ordinal.")),
+        persistentVolumeClaimRetentionPolicy=object_schema(
             "What becomes of claims.",
-            whenDeleted=word("Retain or Delete, when the set is deleted."),
-            whenScaled=word("Retain or Delete, when it gets smaller."),
+            whenDeleted=string("Retain or Delete, when the set is deleted."),
+            whenScaled=string("Retain or Delete, when it gets smaller."),
         ),
-        reserveOrdinals=listed("Ordinals, or ranges such as 2-4, that no pod has.", dict(INT_OR_PERCENT)),
-        scaleStrategy=struct(
+        reserveOrdinals=array("Ordinals, or ranges such as 2-4, that no pod has.", dict(INT_OR_PERCENT)),
+        scaleStrategy=object_schema(
             "How pods are made and deleted.",
-            maxUnavailable=share("How many pods may be unavailable while pods are made, where they are Parallel."),
+            maxUnavailable=int_or_percent(
+                "How many pods may be unavailable while pods are made, where they are Parallel."
+            ),
         ),
-        volumeClaimUpdateStrategy=struct(
-            "When claims follow a new template.", type=word("OnDelete or OnPodRollingUpdate.")
+        volumeClaimUpdateStrategy=object_schema(
+            "When claims follow a new template.", type=string("OnDelete or OnPodRollingUpdate.")
         ),
     )
 
 
 def _spec(**more: Schema) -> Schema:
     """Return the schema of its spec in v1alpha1, and the fields that v1beta1 adds."""
-    rolling = struct(
+    rolling = object_schema(
         "How pods are updated.",
-        maxUnavailable=share("How many pods may be unavailable while others are updated; 1 if nothing is said."),
+        maxUnavailable=int_or_percent(
+            "How many pods may be unavailable while others are updated; 1 if nothing is said."
+        ),
         minReadySeconds=number("Seconds for which a pod must be ready to be available."),
         partition=number("How many pods stay at the old revision, those of the first ordinals."),
-        podUpdatePolicy=word("ReCreate, InPlaceIfPossible or InPlaceOnly."),
-        unorderedUpdate=struct(
+        podUpdatePolicy=string("ReCreate, InPlaceIfPossible or InPlaceOnly."),
+        unorderedUpdate=object_schema(
             "Updates that do not go from the last ordinal to the first.", priorityStrategy=sets.priorities()
         ),
         **sets.update_fields(),
     )
-    return struct(
+    return object_schema(
         "What is wanted.",
         "selector",
         "template",
-        podManagementPolicy=word("OrderedReady, one pod after the other, or Parallel."),
-        serviceName=word("The Service that gives pods their names in DNS."),
-        updateStrategy=struct(
-            "How pods come to a new revision.", rollingUpdate=rolling, type=word("RollingUpdate or OnDelete.")
+        podManagementPolicy=string("OrderedReady, one pod after the other, or Parallel."),
+        serviceName=string("The Service that gives pods their names in DNS."),
+        updateStrategy=object_schema(
+            "How pods come to a new revision.", rollingUpdate=rolling, type=string("RollingUpdate or OnDelete.")
         ),
         **sets.spec_fields(),
         **more,
@@ -65,7 +69,7 @@ def _spec(**more: Schema) -> Schema:
 
 def _status(**more: Schema) -> Schema:
     """Return the schema of its status in v1alpha1, and the fields that v1beta1 adds."""
-    return struct(
+    return object_schema(
         "What is there.",
         "availableReplicas",
         "currentReplicas",
@@ -80,21 +84,21 @@ def _status(**more: Schema) -> Schema:
 
 
 def _claims() -> Schema:
-    claims = struct(
+    claims = object_schema(
         "How far claims have followed.",
         "compatibleReadyReplicas",
         "compatibleReplicas",
         "volumeClaimName",
         compatibleReadyReplicas=number("Claims that fit and are ready."),
         compatibleReplicas=number("Claims that fit."),
-        volumeClaimName=word("The template's name."),
+        volumeClaimName=string("The template's name."),
     )
-    return listed("How far claims have followed their templates.", claims)
+    return array("How far claims have followed their templates.", claims)
 
 
 _WHAT = "Pods with names and claims of their own."
 SCHEMAS: Mapping[str, Schema] = {
-    "v1alpha1": struct(_WHAT, spec=_spec(), status=_status()),
-    "v1beta1": struct(_WHAT, spec=spec(), status=_status(volumeClaims=_claims(), **sets.updated_fields())),
+    "v1alpha1": object_schema(_WHAT, spec=_spec(), status=_status()),
+    "v1beta1": object_schema(_WHAT, spec=spec(), status=_status(volumeClaims=_claims(), **sets.updated_fields())),
 }
 """Version → the schema of an Advanced StatefulSet."""

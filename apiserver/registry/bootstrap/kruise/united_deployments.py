@@ -6,27 +6,27 @@ from apiserver.registry.bootstrap.kruise import clone_sets, stateful_sets
 from apiserver.registry.bootstrap.kruise.schema_builders import (
     Schema,
     anything,
+    array,
+    boolean,
     conditions,
-    listed,
-    mapped,
+    int_or_percent,
+    map_of,
     node_term,
     number,
+    object_schema,
     selector,
-    share,
-    struct,
-    switch,
-    word,
+    string,
 )
 
 
 def _spec() -> Schema:
-    return struct(
+    return object_schema(
         "What is wanted.",
         "selector",
         replicas=number("How many pods are wanted in all subsets; 1 if nothing is said."),
         revisionHistoryLimit=number("How many old revisions are kept; 10 if nothing is said."),
         selector=selector("Which pods are its own; the template's labels must match."),
-        template=struct(
+        template=object_schema(
             "What the workload of each subset is made from: one of these.",
             advancedStatefulSetTemplate=_template("an Advanced StatefulSet", stateful_sets.spec()),
             cloneSetTemplate=_template("a CloneSet", clone_sets.spec()),
@@ -34,100 +34,100 @@ def _spec() -> Schema:
             statefulSetTemplate=_template("a StatefulSet", anything("A StatefulSetSpec.")),
         ),
         topology=_topology(),
-        updateStrategy=struct(
+        updateStrategy=object_schema(
             "How subsets come to a new revision.",
-            manualUpdate=struct(
+            manualUpdate=object_schema(
                 "How far each subset goes.",
-                partitions=mapped("How many pods of a subset stay at the old revision.", number("Pods.")),
+                partitions=map_of("How many pods of a subset stay at the old revision.", number("Pods.")),
             ),
-            type=word("Manual.", "Manual", ""),
+            type=string("Manual.", "Manual", ""),
         ),
     )
 
 
 def _template(of: str, spec: Schema) -> Schema:
-    return struct(f"The template of {of}.", "spec", metadata=anything("Labels and annotations."), spec=spec)
+    return object_schema(f"The template of {of}.", "spec", metadata=anything("Labels and annotations."), spec=spec)
 
 
 def _topology() -> Schema:
-    toleration = struct(
+    toleration = object_schema(
         "A taint that does not keep pods away.",
-        effect=word("NoSchedule, PreferNoSchedule or NoExecute; empty for all."),
-        key=word("The taint's key; empty for all."),
-        operator=word("Exists or Equal."),
+        effect=string("NoSchedule, PreferNoSchedule or NoExecute; empty for all."),
+        key=string("The taint's key; empty for all."),
+        operator=string("Exists or Equal."),
         tolerationSeconds=number("Seconds for which a NoExecute taint is tolerated.", bits=64),
-        value=word("The taint's value."),
+        value=string("The taint's value."),
     )
-    subset = struct(
+    subset = object_schema(
         "A part of the cluster.",
         "name",
-        maxReplicas=share("How many pods it has at most."),
-        minReplicas=share("How many pods it has at least."),
-        name=word("Its name, which is part of the workload's."),
+        maxReplicas=int_or_percent("How many pods it has at most."),
+        minReplicas=int_or_percent("How many pods it has at least."),
+        name=string("Its name, which is part of the workload's."),
         nodeSelectorTerm=node_term("Which nodes it has."),
         patch=anything("A strategic merge patch of the pods' template."),
-        replicas=share("How many pods it has."),
-        tolerations=listed("Taints that its pods tolerate.", toleration),
+        replicas=int_or_percent("How many pods it has."),
+        tolerations=array("Taints that its pods tolerate.", toleration),
     )
-    adaptive = struct(
+    adaptive = object_schema(
         "How pods that find no node are treated.",
         rescheduleCriticalSeconds=number("Seconds after which a pod without a node is given up."),
-        reserveUnschedulablePods=switch("Whether such pods stay while others take their place."),
+        reserveUnschedulablePods=boolean("Whether such pods stay while others take their place."),
         unschedulableDuration=number("Seconds for which a subset then gets no more pods."),
     )
-    return struct(
+    return object_schema(
         "The subsets, and how pods are spread over them.",
-        scheduleStrategy=struct(
+        scheduleStrategy=object_schema(
             "What happens where a subset has no room.",
             adaptive=adaptive,
-            type=word("Adaptive or Fixed.", "Adaptive", "Fixed", ""),
+            type=string("Adaptive or Fixed.", "Adaptive", "Fixed", ""),
         ),
-        subsets=listed("The subsets, the preferred ones first.", subset),
+        subsets=array("The subsets, the preferred ones first.", subset),
     )
 
 
 def _status(**more: Schema) -> Schema:
-    subset = struct(
+    subset = object_schema(
         "The state of a subset.",
         conditions=conditions(),
-        name=word("Its name."),
+        name=string("Its name."),
         partition=number("How many pods stay at the old revision."),
         readyReplicas=number("Pods that are ready."),
         replicas=number("Pods that it is to have."),
         reservedPods=number("Pods without a node that stay."),
     )
-    return struct(
+    return object_schema(
         "What is there.",
         "currentRevision",
         "replicas",
         "updatedReplicas",
         collisionCount=number("How often a revision's name was taken."),
         conditions=conditions(needed=()),
-        currentRevision=word("The revision that all pods have had."),
-        labelSelector=word("The selector as text, for autoscalers."),
+        currentRevision=string("The revision that all pods have had."),
+        labelSelector=string("The selector as text, for autoscalers."),
         observedGeneration=number("The generation that this tells of.", bits=64),
         readyReplicas=number("Pods that are ready."),
         replicas=number("Pods that there are."),
         reservedPods=number("Pods without a node that stay."),
-        subsetStatuses=listed("The state of each subset.", subset),
+        subsetStatuses=array("The state of each subset.", subset),
         updatedReadyReplicas=number("Pods of the updated revision that are ready."),
         updatedReplicas=number("Pods of the updated revision."),
         **more,
     )
 
 
-_REVISION = word("The revision of the template.")
+_REVISION = string("The revision of the template.")
 _OLD_STATUS = _status(
-    subsetReplicas=mapped("How many pods each subset is to have.", number("Pods.")),
-    updateStatus=struct(
+    subsetReplicas=map_of("How many pods each subset is to have.", number("Pods.")),
+    updateStatus=object_schema(
         "How far an update is.",
-        currentPartitions=mapped("How many pods of each subset stay.", number("Pods.")),
+        currentPartitions=map_of("How many pods of each subset stay.", number("Pods.")),
         updatedRevision=_REVISION,
     ),
 )
 _WHAT = "Workloads in several parts of a cluster."
 SCHEMAS: Mapping[str, Schema] = {
-    "v1alpha1": struct(_WHAT, spec=_spec(), status=_OLD_STATUS),
-    "v1beta1": struct(_WHAT, spec=_spec(), status=_status(updatedRevision=_REVISION)),
+    "v1alpha1": object_schema(_WHAT, spec=_spec(), status=_OLD_STATUS),
+    "v1beta1": object_schema(_WHAT, spec=_spec(), status=_status(updatedRevision=_REVISION)),
 }
 """Version → the schema of a UnitedDeployment."""
