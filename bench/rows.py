@@ -56,7 +56,7 @@ class Row:
 
     @property
     def passed(self) -> bool:
-        """True if the target is reached, or if there is none."""
+        """True if the target is reached, or if the row has no target."""
         if self.target is None:
             return True
         return self.figure <= self.target if self.at_most else self.figure >= self.target

@@ -30,7 +30,7 @@ class Server:
         port: of 127.0.0.1.
         token: of a user who may do everything.
         ready: seconds from its start until it answered that it is ready.
-        manager: the id of the controller manager's process, 0 where there is none.
+        manager: the id of the controller manager's process, 0 if it does not run.
     """
 
     process: int

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures that all tests share."""
 
 import asyncio
 import os
@@ -62,7 +62,7 @@ def kubectl_path() -> str:
 
 @pytest.fixture(scope="session")
 def clusters() -> ModuleType:
-    """What etcd_clusters.py has; a machine without etcd skips the test, unless it is the one that decides."""
+    """The module etcd_clusters; without etcd on this machine the test is skipped, and in CI it fails."""
     if shutil.which("etcd") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("etcd is not on PATH: install etcd-server")
     return etcd_clusters
@@ -106,7 +106,7 @@ def loop_clock() -> LoopClock:
 
 
 def _binaries() -> dict[str, str]:
-    """What kubectls there are: those beside that of the PATH, those that MOCKUBE_KUBECTLS names, else that of the PATH.
+    """Return the kubectls of this machine: those beside the PATH's and in MOCKUBE_KUBECTLS, else that of the PATH.
 
     Each by its release as its name tells it: "1.27" of kubectl.1.27.
     """
@@ -144,7 +144,7 @@ def wait_for() -> Callable[[Callable[[], Any]], Any]:
 
 @dataclass(frozen=True)
 class Ran:
-    """What one command said."""
+    """The exit code and the output of one command."""
 
     line: str
     code: int
@@ -197,7 +197,7 @@ class Kubectl:
         return self._said(self.run(line, given, **environment), pattern, code=1)
 
     def output(self, line: str, given: str = "") -> str:
-        """What a command that works prints to stdout."""
+        """Return what a command prints to stdout; it must succeed."""
         ran = self.run(line, given)
         assert ran.code == 0, ran
         return ran.out
@@ -231,11 +231,11 @@ _OF_THE_CLIENT = (
     # wait until all streams are made (readyChan in client-go's tools/remotecommand/websocket.go)
     "Unknown stream id 1, discarding message",
 )
-"""What clients of some releases say of themselves."""
+"""Lines on stderr in which clients of some releases write of themselves."""
 
 
 def _without_own(err: str) -> Iterator[str]:
-    """What is said to stderr but for what a client says of itself."""
+    """Yield the lines of stderr, without those that a client says of itself."""
     return (line for line in err.splitlines(keepends=True) if not any(words in line for words in _OF_THE_CLIENT))
 
 

@@ -33,7 +33,7 @@ def plain(value: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def value() -> Callable[[str], Any]:
-    """What an expression comes to, which is "error: …" where it fails."""
+    """Return a function that evaluates an expression: its value, or "error: …" if it fails."""
 
     def evaluated(text: str) -> Any:
         outcome = outcome_of(text)
@@ -44,13 +44,13 @@ def value() -> Callable[[str], Any]:
 
 @pytest.fixture(scope="session")
 def cost() -> Callable[[str], int]:
-    """What an evaluation costs."""
+    """Return a function that gives the cost of evaluating an expression."""
     return lambda text: outcome_of(text).cost
 
 
 @pytest.fixture(scope="session")
 def mistakes() -> Callable[[str], list[str]]:
-    """What is wrong with an expression, without the text that is pointed into: ["1:5: …"]."""
+    """Return a function that lists the errors of an expression, without the quoted source: ["1:5: …"]."""
 
     def check(text: str) -> list[str]:
         try:
@@ -65,7 +65,7 @@ def mistakes() -> Callable[[str], list[str]]:
 
 @pytest.fixture(scope="session")
 def checked() -> Callable[..., list[str]]:
-    """What is wrong with an object by the rules of a schema."""
+    """Return a function that lists the errors of an object by the rules of a schema."""
 
     def check(schema: Obj, obj: Any, *old: Any) -> list[str]:
         return [str(error) for error in RuleValidator(schema).check(obj, *old)]
@@ -75,7 +75,7 @@ def checked() -> Callable[..., list[str]]:
 
 @pytest.fixture(scope="session")
 def holds() -> Callable[..., list[str]]:
-    """What is wrong with the value of a field "v" by a rule of the field; before an update it was `old`."""
+    """Return a function that lists the errors of a field "v" by a rule of the field; before an update it was `old`."""
 
     def check(rule: str | Obj, schema: Obj, obj: Any, *old: Any) -> list[str]:
         rules = [{"rule": rule} if isinstance(rule, str) else rule]
@@ -87,7 +87,7 @@ def holds() -> Callable[..., list[str]]:
 
 @pytest.fixture(scope="session")
 def refused() -> Callable[..., list[str]]:
-    """What is wrong with the rules of a schema that stands at "s"."""
+    """Return a function that lists the errors of the rules of a schema at the path "s"."""
 
     def check(schema: Obj, **options: Any) -> list[str]:
         return [str(error) for error in rule_errors(schema, "s", **options)]

@@ -1,4 +1,4 @@
-"""What is told of an object that does not obey the rules of its schema, and where."""
+"""The errors of an object that breaks the rules of its schema, and their paths."""
 
 import pytest
 from rule_schemas import NUMBER, TEXT, TRUTH, WHOLE, many, of, ruled, values

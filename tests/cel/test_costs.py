@@ -1,4 +1,4 @@
-"""What rules may cost: estimated when a definition is created, and counted when an object is checked."""
+"""The cost limits of rules: estimated when a definition is created, and counted when an object is checked."""
 
 import pytest
 from patience import some_work

@@ -1,4 +1,4 @@
-"""What rules may use in which release: new ones what the release before knew, those that were there all there is."""
+"""The CEL environment by release: new rules may use what the previous release knew, stored rules all that there is."""
 
 import pytest
 
@@ -18,7 +18,7 @@ VALUE = {
 
 @pytest.fixture
 def errors_of(refused):
-    """What is wrong with a rule that is new to a release, without the text that is pointed into."""
+    """Return a function that lists the errors of a rule that is new to a release, without the quoted source."""
 
     def wrong(rule, release, **options):
         rules = {"x-kubernetes-validations": [rule if isinstance(rule, dict) else {"rule": rule}]}

@@ -1,4 +1,4 @@
-"""What is told of the rules themselves, when a definition is created."""
+"""The errors of the rules themselves, when a definition is created."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What rules see of an object, by the schema of each of its parts."""
+"""The CEL values that rules see of an object, by the schema of each of its parts."""
 
 from typing import Any
 

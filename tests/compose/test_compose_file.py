@@ -37,7 +37,7 @@ def faults(document: Any) -> list[str]:
 
 
 def words(service: Any) -> list[str]:
-    """What a service runs: its command, and its health check."""
+    """Return the words that a service runs: its command, and its health check."""
     return [*service["command"], *service["healthcheck"].get("test", [])] if "command" in service else []
 
 
@@ -160,11 +160,11 @@ def test_every_volume_and_every_file_that_is_mounted_is_there() -> None:
     assert all((ROOT / source).exists() for source in sources if source.startswith("."))
 
 
-# -- what Prometheus and Grafana are told
+# -- the configuration of Prometheus and Grafana
 
 
 def listening() -> set[str]:
-    """What listens to others in the network, as NAME:PORT."""
+    """Return the addresses that listen to others in the network, as NAME:PORT."""
     ports: set[str] = set()
     for name, service in SERVICES.items():
         ports.update(f"{name}:{port.rsplit(':', 1)[1]}" for port in service.get("ports", []))

@@ -124,7 +124,7 @@ def test_no_secret_goes_into_an_image() -> None:
 
 
 def ignored(path: str) -> bool:
-    """Whether a path stays out of what the builder gets: the last pattern that it or its folders match decides."""
+    """Return whether a path is left out of the build context: the last pattern that it or its folders match decides."""
     is_ignored = False
     parts = path.split("/")
     for line in (ROOT / ".dockerignore").read_text().splitlines():

@@ -32,7 +32,7 @@ def docker(*arguments: str, seconds: float = SECONDS, **environment: str) -> "su
 
 
 def output(*arguments: str, **more: Any) -> str:
-    """What docker says; it has to do what it is asked for."""
+    """Return the output of docker; the command must succeed."""
     done = docker(*arguments, **more)
     assert done.returncode == 0, f"docker {' '.join(arguments)}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
     return done.stdout
@@ -86,7 +86,7 @@ class Project:
         self.compose("up", "--detach", "--wait", "--no-build")
 
     def inspect(self, service: str) -> dict[str, Any]:
-        """What the engine knows of a service's container."""
+        """Return the engine's description of a service's container."""
         (identity,) = self.compose("ps", "--all", "--quiet", service).split()
         (container,) = json.loads(output("inspect", identity))
         return dict(container)

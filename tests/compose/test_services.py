@@ -1,4 +1,4 @@
-"""What compose.yaml starts works together: seen by kubectl, by Prometheus, and by who should see nothing."""
+"""The services of compose.yaml work together, seen by kubectl, by Prometheus, and by a client that may see nothing."""
 
 import os
 import re

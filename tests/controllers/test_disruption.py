@@ -1,4 +1,4 @@
-"""Disruption budgets: how many pods may go, who says how many there should be, and what is told when nobody does."""
+"""Disruption budgets: the pods that may go, the scales that say how many there should be, and a missing scale."""
 
 import pytest
 from triggers import woken

@@ -15,7 +15,7 @@ GENERAL = (
     *("workqueue_", "rest_client_", "leader_election_"),
     *("controller_runtime_max_concurrent_reconciles", "controller_runtime_active_workers"),
 )
-"""What the names of metrics begin with that no controller names."""
+"""The prefixes of metrics that no controller names."""
 TEXT = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
 
 

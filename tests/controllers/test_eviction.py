@@ -30,7 +30,7 @@ READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]
 
 
 class Silent:
-    """Who hears of events, and tells nobody."""
+    """An event recorder that drops all events."""
 
     def record(self, _emit, _source) -> None: ...
 

@@ -122,7 +122,7 @@ class Cluster:
         return self.write(request.kind, request.key, obj, change)
 
     def is_owned(self, obj):
-        """Whether somebody owns it who is there and does not wait for its end."""
+        """Return whether an owner of it exists that does not wait for its dependents (foreground deletion)."""
         uids = {stored["metadata"]["uid"]: stored["metadata"] for stored in self.store.values()}
         owners = [uids.get(reference["uid"]) for reference in obj["metadata"].get("ownerReferences", ())]
         return any(owner is not None and FOREGROUND_FINALIZER not in owner.get("finalizers", ()) for owner in owners)

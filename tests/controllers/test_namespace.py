@@ -1,4 +1,4 @@
-"""The namespace controller: pods first, then the rest, what is told of what remains, and the end."""
+"""The namespace controller: pods first, then the rest, the conditions about remaining objects, and the end."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Ordinals by their arithmetic: which names are of which set, and in what order pods stand."""
+"""Arithmetic of ordinals: which set a name belongs to, and the order of pods."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What every namespace has: the account "default", and the certificate by which pods know the server."""
+"""The objects of every namespace: the account "default", and the certificate by which pods know the server."""
 
 import pytest
 from triggers import NO_LISTERS, woken

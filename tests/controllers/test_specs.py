@@ -1,4 +1,4 @@
-"""What others know controllers by: the component of their Events and the queue in their metrics, upstream's names."""
+"""The names of controllers, which are upstream's: the component in their Events and the queue in their metrics."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""What a method on a path means does not depend on the paths that were asked for before, and names take no memory."""
+"""Routing of a method and a path does not depend on earlier requests, and names take no memory."""
 
 import itertools
 from typing import Any

@@ -49,7 +49,7 @@ def etcd(shared_etcd: Cluster) -> Any:
 
 @pytest.fixture
 async def proxy(etcd: Any) -> AsyncIterator[Proxy]:
-    """What stands between a store and etcd."""
+    """A proxy between a store and etcd."""
     async with Proxy((etcd.host, etcd.client)) as standing:
         yield standing
 

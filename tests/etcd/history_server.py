@@ -1,15 +1,15 @@
-"""A server as the history test has several: a store with clients and watches, which writes down what they see.
+"""One of the servers of the history test: a store with clients and watches, which writes down what they see.
 
 Usage: history_server.py URLS PLACE NAME LOG SEED. It ends at SIGTERM, having seen all that was written until then.
 One JSON array a line, times in seconds of the machine's monotonic clock:
 
     ["i", id, begin, verb, key, value, expect]   a write begins; verb is "put" or "delete"
     ["o", id, end, outcome, revision]            it ends: "ok", "unknown", "refused", or "conflict" with what is there
-    ["r", begin, end, revision, key, value, modified]      a read; value and modified are null and 0 where there is none
+    ["r", begin, end, revision, key, value, modified]      a read; null and 0 for a missing key
     ["g", begin, end, revision, prefix, [[key, modified], ...]]
     ["s", watch, prefix, after]                  a watch starts
     ["e", watch, revision, key, value, before]   it gives an event; before is the modified revision of what was there
-    ["p", watch, asked, position]                it has come to a position, of which it was asked at that time
+    ["p", watch, asked, position]                it has come to a position, having been asked for it at that time
     ["f"]                                        a read that was refused
 """
 
@@ -137,7 +137,7 @@ def text(kv: KeyValue | None) -> str | None:
 
 
 async def patiently(work: Any) -> Any:
-    """What comes of work once the cluster lets it."""
+    """Return the result of work, tried again while the cluster is unreachable."""
     while True:
         try:
             return await work()

@@ -1,4 +1,4 @@
-"""Work that is done once for all who wait for it: who waits for which time, and what each is told."""
+"""Work that is done once for all that wait for it: which run each waits for, and the outcome that each gets."""
 
 import asyncio
 import gc
@@ -9,7 +9,7 @@ import pytest
 from etcd.coalesce import NextRun, SingleFlight
 
 
-class Work:
+class GatedWork:
     """Work that a test lets end; its runs are numbered.
 
     Attributes:
@@ -43,7 +43,7 @@ def ended(tasks) -> list[bool]:
 
 
 async def test_shared_work_is_done_once_for_all_who_come_while_it_is_under_way():
-    work = Work()
+    work = GatedWork()
     shared = SingleFlight(work)
     first, later = await waiting(shared, 2), await waiting(shared)
     assert (work.begun, ended(first + later)) == (1, [False] * 3)
@@ -57,7 +57,7 @@ async def test_shared_work_is_done_once_for_all_who_come_while_it_is_under_way()
 
 
 async def test_work_together_is_begun_after_it_was_asked_for_and_once_for_all_who_came_meanwhile():
-    work = Work()
+    work = GatedWork()
     together = NextRun(work)
     first = await waiting(together)
     later = await waiting(together, 3)
@@ -76,7 +76,7 @@ async def test_work_together_is_begun_after_it_was_asked_for_and_once_for_all_wh
 
 @pytest.mark.parametrize("kind", [SingleFlight, NextRun])
 async def test_a_failure_is_told_to_all_who_waited_and_to_nobody_who_comes_later(kind):
-    work = Work()
+    work = GatedWork()
     shared = kind(work)
     tasks = await waiting(shared)
     tasks += await waiting(shared)
@@ -94,7 +94,7 @@ async def test_a_failure_is_told_to_all_who_waited_and_to_nobody_who_comes_later
 
 @pytest.mark.parametrize("kind", [SingleFlight, NextRun])
 async def test_who_stops_waiting_does_not_stop_the_work(kind):
-    work = Work()
+    work = GatedWork()
     shared = kind(work)
     gone, stays = await waiting(shared, 2)
     gone.cancel()
@@ -107,7 +107,7 @@ async def test_who_stops_waiting_does_not_stop_the_work(kind):
 
 @pytest.mark.parametrize("kind", [SingleFlight, NextRun])
 async def test_a_failure_that_nobody_is_left_to_see_is_not_complained_of(kind, caplog):
-    work = Work()
+    work = GatedWork()
     shared = kind(work)
     (gone,) = await waiting(shared)
     gone.cancel()
@@ -121,7 +121,7 @@ async def test_a_failure_that_nobody_is_left_to_see_is_not_complained_of(kind, c
 
 @pytest.mark.parametrize("kind", [SingleFlight, NextRun])
 async def test_work_that_ends_with_its_loop_is_not_complained_of(kind, caplog):
-    shared = kind(Work())
+    shared = kind(GatedWork())
     await waiting(shared)
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:  # as asyncio.run does at its end
@@ -132,7 +132,7 @@ async def test_work_that_ends_with_its_loop_is_not_complained_of(kind, caplog):
 
 
 async def test_the_end_of_work_together_is_that_of_all_runs_that_were_asked_for():
-    work = Work()
+    work = GatedWork()
     together = NextRun(work)
     await together.wait_idle()
     tasks = await waiting(together, 1) + await waiting(together, 1)

@@ -1,4 +1,4 @@
-"""What servers agree on before a compaction, told by what they ask of a cluster."""
+"""The agreement of servers before a compaction, seen in their requests to a cluster."""
 
 import asyncio
 from base64 import b64decode

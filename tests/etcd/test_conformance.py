@@ -1,4 +1,4 @@
-"""What every backend does: the contract, one promise a test."""
+"""The contract that every backend keeps, one promise a test."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the contract says of itself: errors and their words, which end in logs and answers, and its limits."""
+"""The contract's errors, whose words end up in logs and answers, and its limits."""
 
 from collections.abc import Callable
 

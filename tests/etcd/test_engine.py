@@ -34,7 +34,7 @@ def engine_of(sizes: list[int]) -> Engine:
 
 
 def batches_of(engine: Engine, prefix: str, after: int) -> list[list[Event]]:
-    """What a watcher is given, take by take."""
+    """Return the batches of events that a watcher gets, one for each call."""
     cursor = engine.watch(prefix, after)
     batches = []
     while batch := cursor.next_events():

@@ -17,7 +17,7 @@ def put(key: str | bytes, value: str | bytes = "") -> dict[str, Any]:
 
 @pytest.fixture
 def prefix(access):
-    """What all keys of the test begin with in etcd."""
+    """The prefix of all keys of the test in etcd."""
     return access.key_prefix.cluster_prefix
 
 

@@ -1,4 +1,4 @@
-"""Who may use an etcd, and who is believed to be one: certificates, users, tokens that run out."""
+"""Authentication between a store and etcd, both ways: certificates, users, tokens that expire."""
 
 import asyncio
 import base64
@@ -28,7 +28,7 @@ PODS = "/registry/pods/"
 
 @dataclass
 class Signer:
-    """Who signs certificates; writes them to a folder."""
+    """A certificate authority that writes the certificates it signs to a folder."""
 
     folder: Path
     name: str
@@ -89,7 +89,7 @@ def credentials(signer):
 
 @pytest.fixture(scope="module")
 def secured(clusters, signer, credentials, tmp_path_factory):
-    """An etcd that speaks TLS, and only with whom it knows."""
+    """An etcd that speaks TLS, and only with clients whose certificates it trusts."""
     certificate, key = signer.issue("server")
     flags = ["--cert-file", certificate, "--key-file", key, "--trusted-ca-file", str(signer.file), "--client-cert-auth"]
     trust = ssl.create_default_context(cafile=credentials.ca_file)

@@ -81,7 +81,7 @@ class Load:
                 await asyncio.sleep(0.02)
 
     async def check(self) -> None:
-        """What was acknowledged came once, in order; besides it only what is doubtful came, once too."""
+        """Check that acknowledged writes came once, in order, and besides them only doubtful ones, once too."""
         await self.store.sync_read()
         events = []
         while batch := self.watcher.next_nowait():
@@ -207,7 +207,7 @@ async def test_without_a_leader_everything_is_refused_soon_and_comes_back_by_its
 
 
 async def until_refused(store, words: str) -> None:
-    """Ask until it is refused with such words, or is not refused any more if there are none."""
+    """Ask until it is refused with such words, or, without words, until it is not refused any more."""
     async with asyncio.timeout(SECONDS):
         while (said := await refusal(store.sync_read())) or words:
             if words and words in said:

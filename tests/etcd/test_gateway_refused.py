@@ -13,7 +13,7 @@ from etcd.store import MAX_VALUE_BYTES, Compacted, Damaged, Full, StoreError, To
 
 
 async def outcome(work) -> object:
-    """What comes of something, its error too."""
+    """Return the result of an awaitable, or the StoreError that it raises."""
     try:
         return await work
     except StoreError as error:

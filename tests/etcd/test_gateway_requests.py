@@ -76,12 +76,12 @@ class Etcd(ScriptedMember):
         self.watches[-1].tell(json.dumps(message).encode() + b"\n")
 
     def tell(self, *kvs: dict[str, Any]) -> None:
-        """Have the watch tell of writes."""
+        """Let the watch deliver writes."""
         self.revision = int(kvs[-1]["mod_revision"])
         self.say({"events": [{"kv": kv} for kv in kvs]})
 
     def tell_deleted(self, name: str, revision: int) -> None:
-        """Have the watch tell of a deletion."""
+        """Let the watch deliver a deletion."""
         self.revision = revision
         kv = {"key": b64(f"/here/pods/{name}"), "mod_revision": str(revision)}
         self.say({"events": [{"type": "DELETE", "kv": kv}]})
@@ -93,7 +93,7 @@ class Etcd(ScriptedMember):
         return {"header": header(revision), "succeeded": True, "responses": responses}
 
     def does_not(self, *kvs: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a transaction of which one comparison does not hold."""
+        """Return the answer to a transaction with a comparison that does not hold."""
         there = {"kvs": list(kvs), "count": "1"} if kvs else {}
         response = {"response_range": {"header": {"revision": str(self.revision)}} | there}
         return {"header": header(self.revision), "responses": [response]}

@@ -1,4 +1,4 @@
-"""What clients of several servers see while members of etcd and servers are killed, paused and cut off.
+"""Several servers and their clients agree while members of etcd and servers are killed, paused and cut off.
 
 MOCKUBE_OPERATIONS says how many operations are looked at, MOCKUBE_SEED in which order faults come.
 """
@@ -80,7 +80,7 @@ class Servers:
 
 
 class Faults:
-    """What befalls a cluster and its servers, one thing at a time, each for a while; all kinds come equally often."""
+    """Faults of a cluster and its servers, one at a time, each for a while; all kinds come equally often."""
 
     def __init__(self, cluster, servers: Servers, net, dice: random.Random) -> None:
         self.cluster = cluster
@@ -158,7 +158,7 @@ class Faults:
 
 
 class Tally:
-    """How many operations servers have written down, of what is new since the last look."""
+    """Counts the operations that servers have written down, reading only what is new since the last look."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -38,7 +38,7 @@ async def begun(*writes) -> list[asyncio.Future[Any]]:
 
 
 async def answers(tasks) -> list[Any]:
-    """What comes of writes, all of which have to be answered."""
+    """Return the results of writes, which must all be answered."""
     async with asyncio.timeout(SECONDS):
         return await asyncio.gather(*tasks, return_exceptions=True)
 

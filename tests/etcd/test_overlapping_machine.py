@@ -186,7 +186,7 @@ class OverlappingMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.store._batch)
     @rule(is_written=st.booleans())
     def look_at_what_a_crash_would_leave(self, *, is_written: bool) -> None:
-        """Open a copy of the files from before a commit, or from after it and before anybody was told of it."""
+        """Open a copy of the files from before a commit, or from after it and before its answers."""
         self.log.before.wait_for_arrival()
         if is_written:
             self.log.after.close()
@@ -204,7 +204,7 @@ class OverlappingMachine(RuleBasedStateMachine):
         shutil.rmtree(copy)
 
     async def check_copy(self, copy: Path, unanswered: Sequence[Row]) -> None:
-        """What was visible is there, what was not answered is there as a whole or not at all, and nothing else is."""
+        """Check that visible writes are there, unanswered ones as a whole or not at all, and nothing else."""
         store: Any = await open_store(f"sqlite://{copy}", attach=attach, compact_age=1e9)
         begin = store._engine.compacted
         events = store.watch("", after=begin).next_nowait()
@@ -244,7 +244,7 @@ class OverlappingMachine(RuleBasedStateMachine):
         await turns()
 
     def observer_without_its_store(self) -> Sequence[Event]:
-        """What became visible while the store was being closed, when its watchers answer no more."""
+        """Return the events that became visible while the store was being closed, when its watchers answer no more."""
         events: Sequence[Event] = self.observer._cursor.next_events()
         return events
 

@@ -1,4 +1,4 @@
-"""What was acknowledged is on disk when the power goes, and what was not is there as a whole or not at all."""
+"""Acknowledged writes are on disk when the power goes, and others are there as a whole or not at all."""
 
 import asyncio
 import os

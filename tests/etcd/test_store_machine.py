@@ -26,7 +26,7 @@ PREFIXES = ["", "/r/", "/r/a", "/r/a/", "/r/a/n/", "/r/b/", "/none/at/all"]
 
 
 class Model:
-    """What a store is: a list of (key, value or None), number N being revision N + 1, counted from its opening on."""
+    """A model of a store: a list of (key, value or None), number N being revision N + 1, counted since its opening."""
 
     def __init__(self) -> None:
         self.log: list[tuple[str, bytes | None]] = []
@@ -42,7 +42,7 @@ class Model:
         return dict(sorted(state.items(), key=lambda item: item[0].encode()))
 
     def events(self, prefix: str, after: int) -> list[tuple[int, str, bytes | None]]:
-        """What a watch gives."""
+        """Return the events that a watch gives."""
         numbered = enumerate(self.log, start=1)
         return [(n, key, value) for n, (key, value) in numbered if n > after and key.startswith(prefix)]
 
@@ -55,7 +55,7 @@ class StoreMachine(RuleBasedStateMachine):
     url = "memory://"
     key_prefix: Callable[[], KeyPrefix] = KeyPrefix
     history_survives = True
-    """Whether what was before a restart can be read and watched after it."""
+    """True if revisions from before a restart can be read and watched after it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Whether a write-ahead log is whole: logs are written here as SQLite describes the format, and then changed.
+"""The check that a write-ahead log is whole: logs are written here as SQLite describes the format, then changed.
 
 https://www.sqlite.org/fileformat2.html#walformat
 """
@@ -60,7 +60,7 @@ def test_a_log_as_it_was_written_is_whole(tmp_path, magic, transactions):
 
 @pytest.mark.parametrize("magic", [BIG, LITTLE])
 def test_sqlite_reads_a_log_that_is_written_like_this(tmp_path, magic):
-    """What these tests call a log is one."""
+    """The logs that these tests write are logs to SQLite too."""
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as connection:
         connection.executescript(f"PRAGMA page_size = {PAGE}; PRAGMA journal_mode = WAL; PRAGMA user_version = 1")
     content = (tmp_path / "a.db").read_bytes()

@@ -96,7 +96,7 @@ class Bare:
 
 @dataclass(repr=False)
 class Complaints(logging.Handler):
-    """What the server logs as an error."""
+    """A handler that keeps what the server logs as an error."""
 
     said: list[str] = field(default_factory=list)
 

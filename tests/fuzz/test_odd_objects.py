@@ -167,7 +167,7 @@ ACCEPT = st.sampled_from(
 
 
 def still_readable(ask: Ask, row: Resource) -> None:
-    """What was written can be listed in every form, in every version."""
+    """Check that the written objects can be listed in every form, in every version."""
     for version in {other.version for other in ROWS if (other.group, other.plural) == (row.group, row.plural)}:
         path = f"{base(row).rpartition('/')[0]}/{version}/{row.plural}"
         for accept in (

@@ -81,7 +81,7 @@ def pod() -> Callable[..., Obj]:
 
 @pytest.fixture
 def told_of_pod(pod: Callable[..., Obj]) -> Callable[..., list[str]]:
-    """What is told of such a pod when it is made."""
+    """Return a function that lists the validation errors of a new pod with such a spec."""
     return lambda spec, **container: [str(error) for error in VALIDATORS["", "Pod"].create(pod(spec, **container))]
 
 

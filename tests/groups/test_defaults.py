@@ -1,4 +1,4 @@
-"""What the other kinds mean where they say nothing: for each, an object as a client sends it and what is added."""
+"""Defaults of the other kinds: for each, an object as a client sends it and what is added."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """Each rule of a kind has an example that breaks it, and one at its edge that does not: the tables are in rules/.
 
-A table says of which kind it is, what a valid object looks like, and where in it the given parts of each case are put.
+A table names its kind, a valid object, and the place in it where the given parts of each case are put.
 An error that begins with `~` is at that place. Of errors with a long tail, such as a difference, the first line counts.
 """
 

@@ -1,4 +1,4 @@
-"""What field selectors can see of an object."""
+"""The fields of an object that field selectors can select by."""
 
 import dataclasses
 from typing import Any

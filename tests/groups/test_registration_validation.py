@@ -1,4 +1,4 @@
-"""What webhooks, policies, API services, certificate requests, flow schemas and priority levels may be."""
+"""Validation of webhooks, policies, API services, certificate requests, flow schemas and priority levels."""
 
 import base64
 from typing import Any

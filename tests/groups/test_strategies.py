@@ -1,4 +1,4 @@
-"""What creation and updates make of an object before it is validated."""
+"""Strategies: what creation and updates change in an object before it is validated."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""What creation and updates make of the kinds that have rules of their own."""
+"""Strategies of the kinds that have rules of their own."""
 
 from collections.abc import Callable
 

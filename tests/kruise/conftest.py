@@ -1,4 +1,4 @@
-"""What tests of OpenKruise's sets share; `settled_cluster` is a folder's own."""
+"""Fixtures that the tests of OpenKruise's sets share; each folder has a `settled_cluster` of its own."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What kubectl makes of custom kinds: found, explained, applied, edited, waited for, listed by category, deleted."""
+"""kubectl with custom kinds: discovered, explained, applied, edited, waited for, listed by category, deleted."""
 
 import json
 from itertools import count
@@ -63,7 +63,7 @@ numbers = count(1)
 
 
 class Toys:
-    """A kubectl, and a group of which gadgets are the only kind."""
+    """A kubectl, and an API group with one kind, gadgets."""
 
     def __init__(self, kubectl: Kubectl) -> None:
         self.kubectl = kubectl

@@ -28,7 +28,7 @@ Kubectl = Any
 
 
 class Accidents(logging.Handler):
-    """Keeps what the log of a cluster's controllers tells of plans that failed in a way nobody foresaw.
+    """Keeps the log lines of a cluster's controllers about reconciles that failed in a way nobody foresaw.
 
     Other tests of the same process have controllers that fail on purpose, in other threads than a `Cluster` has.
     """
@@ -44,7 +44,7 @@ class Accidents(logging.Handler):
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A cluster with three nodes and all controllers, none of which may stumble."""
+    """A cluster with three nodes and all controllers; an error that any of them logs fails the test."""
     accidents = Accidents()
     logger = logging.getLogger("controller_manager")
     logger.addHandler(accidents)

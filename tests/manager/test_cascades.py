@@ -1,4 +1,4 @@
-"""What goes, and in which order, with what made it, as kubectl tells it."""
+"""Cascading deletion: the dependents that go with their owner, and in which order, as kubectl shows it."""
 
 import json
 import subprocess

@@ -21,7 +21,7 @@ WEB, DB = f"{WORKLOADS}/deployments/web", f"{WORKLOADS}/statefulsets/db"
 MERGE = {"Content-Type": "application/merge-patch+json"}
 PAUSE = 0.05
 GONE = (aiohttp.ClientError, TimeoutError)
-"""What comes of asking a server that is killed."""
+"""The errors of requests to a server that is killed."""
 FOR_EVER = aiohttp.ClientTimeout(total=None)
 
 KILLS = 20
@@ -74,7 +74,7 @@ def is_available(pod: Any) -> bool:
 
 @dataclass
 class Chronicle:
-    """What was ever seen.
+    """All that a watch has seen.
 
     Attributes:
         sets: image → the uids of its ReplicaSets.

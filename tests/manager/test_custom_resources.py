@@ -15,7 +15,7 @@ LET_GO = """--type=merge -p '{"metadata": {"finalizers": null}}'"""
 
 
 def definition(group: str, plural: str, scope: str) -> str:
-    """A definition of things of which nothing is said."""
+    """Return a CustomResourceDefinition whose spec has no schema."""
     schema = {
         "type": "object",
         "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
@@ -41,7 +41,7 @@ class Things:
             kubectl.output(f"wait crd/{plural}.{self.group} --for=condition=Established --timeout=300s")
 
     def make(self, kind: str, name: str, *owners: Any, **more: Any) -> str:
-        """An object, of which others may be owners: (kind, name) of each; gives its name for kubectl."""
+        """Create an object with the given owners, each a (kind, name), and return its name for kubectl."""
         resource = f"{kind.lower()}.{self.group}" if kind in ("Things", "Places") else kind.lower()
         meta = {"name": name, "ownerReferences": [self._reference(*owner) for owner in owners]}
         version = f"{self.group}/v1" if "." in resource else "v1"
@@ -55,7 +55,7 @@ class Things:
         return {"apiVersion": version, "kind": kind, "name": name, "uid": uid, "blockOwnerDeletion": True}
 
     def names(self, kind: str) -> list[str]:
-        """What there is of a kind in the namespace."""
+        """Return the names of the objects of a kind in the namespace."""
         names = self.kubectl.output(f"get {kind} -o name --ignore-not-found").split()
         return [name.partition("/")[2] for name in names]
 

@@ -38,7 +38,7 @@ class Two:
     kubeconfig: Any
 
     def holder(self) -> str:
-        """Who has the lease; nobody is ""."""
+        """Return the holder of the lease, "" if nobody has it."""
         lease = "lease/kube-controller-manager -n kube-system"
         holder: str = self.kubectl.output(f"get {lease} -o jsonpath={{.spec.holderIdentity}}")
         return holder
@@ -66,7 +66,7 @@ class Births:
     watch: subprocess.Popen[str]
 
     def until(self, enough: Callable[[Counter[str]], bool]) -> Counter[str]:
-        """How many pods were made of each image, as soon as that is enough."""
+        """Return the number of pods made of each image, as soon as that is enough."""
         assert self.watch.stdout is not None
         made: Counter[str] = Counter()
         while not enough(made):
@@ -75,7 +75,7 @@ class Births:
         return made
 
     def rest(self) -> Counter[str]:
-        """How many more were made until now."""
+        """Stop the watch and return the number of further pods made of each image until now."""
         assert self.watch.stdout is not None
         self.watch.terminate()
         lines = [line.split() for line in self.watch.stdout]
@@ -150,7 +150,7 @@ def test_a_leader_that_is_stopped_gives_its_lease_up_at_once(two: Any, births: A
 def test_a_leader_that_slept_past_its_lease_wakes_ends_and_does_nothing(
     two: Any, births: Any, deployment: Write
 ) -> None:
-    """It sleeps amid the creation of pods, of which it has many more in mind: some hundred, if nothing held it back.
+    """It sleeps amid the creation of pods, with many more to come: some hundred, if nothing held it back.
 
     A request that it hands to its socket in the turn of the loop in which it falls asleep goes out when it wakes: no
     lease can prevent that, upstream's neither. They are few.

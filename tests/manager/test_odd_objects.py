@@ -115,7 +115,7 @@ def put(obj: Any, path: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class Target:
-    """What is written next."""
+    """The object that is written next."""
 
     plural: str
     kind: Any
@@ -130,10 +130,10 @@ class Target:
 
 @dataclass
 class Attack:
-    """Somebody who writes whatever the server takes.
+    """A client that writes whatever the server takes.
 
     Attributes:
-        answers: (what was asked, of which kind, code) → how often.
+        answers: (the request, the kind, the code) → how often.
     """
 
     session: aiohttp.ClientSession
@@ -232,14 +232,14 @@ QUIET, RATE = 1.0, 150.0
 """Seconds between two looks at the queues, and how many keys a queue at rest may be given in each of them: crash loops
 go on, and what fails is tried again, but a key that wakes itself comes thousands of times."""
 BACKLOG = 20_000
-"""How many keys a queue may be given after the attack until it rests, however long a slow machine needs for them."""
+"""The keys that a queue may be given after the attack until it rests, however long a slow machine needs for them."""
 MEMORY = 250 * 2**20
 PAUSE = 0.05
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What the manager's metrics say: how many keys each queue was given, and the codes of all answers."""
+    """Figures of the manager's metrics: how many keys each queue was given, and the codes of all answers."""
 
     adds: dict[str, float]
     codes: set[str]
@@ -322,7 +322,7 @@ async def test_nothing_odd_stops_the_controllers(
 
 
 def _check_log(log: str, kubeconfig: str) -> None:
-    """Lines in logfmt, none of which tells of an accident, or a secret."""
+    """Check that a log has lines in logfmt only, and neither tracebacks nor secrets."""
     lines = log.splitlines()
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     assert [line for line in lines if "Traceback" in line] == []

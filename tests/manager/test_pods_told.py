@@ -1,4 +1,4 @@
-"""What becomes of pods, as get, describe, events and wait tell it."""
+"""The life of pods, as kubectl's get, describe, events and wait show it."""
 
 import json
 import re

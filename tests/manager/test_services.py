@@ -16,7 +16,7 @@ TIMEOUT = "--timeout=300s"
 
 
 def awaited(kubectl: Kubectl, what: str, path: str, right: Callable[[list[str]], bool]) -> list[str]:
-    """What a path of objects tells, as soon as it is right."""
+    """Return the values of a JSONPath of objects, as soon as they are right."""
     watch = kubectl.start(f"""get {what} --watch --request-timeout=30s -o 'jsonpath={path}{{"\\n"}}'""")
     try:
         for line in watch.stdout:

@@ -109,7 +109,7 @@ WATCH = "get pods --watch --output-watch-events --no-headers"
 
 
 def turns(lines: list[str]) -> list[str]:
-    """The names of the pods, in the order in which something began to be told of each, as often as that changes."""
+    """Return the names of the pods in the order of their watch events, each once for events in a row."""
     names = [line.split()[1] for line in lines]
     return [name for before, name in zip(["", *names], names, strict=False) if name != before]
 

@@ -1,4 +1,4 @@
-"""What the manager does about a server that goes away or forgets, a sleep of its own, and objects that lead nowhere."""
+"""The manager copes with a server that goes away or forgets, a sleep of its own, and objects that lead nowhere."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ def test_a_server_that_was_away_is_found_again_and_nothing_was_given_up(
     assert manager.ended(signal.SIGTERM) == 0
 
 
-# -- a server in this process, of which a test can have the past forgotten
+# -- a server in this process, whose history a test can compact
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Here:
     store: Any
 
     async def output(self, line: str, given: str = "") -> str:
-        """What a command that works prints; it runs beside the server."""
+        """Return what a command prints, which must succeed; it runs in a thread beside the server."""
         output: str = await asyncio.to_thread(self.kubectl.output, line, given)
         return output
 

@@ -124,7 +124,7 @@ class Document:
     changing: Changing
 
     def blocks(self, language: str) -> list[str]:
-        """What its fences of a language hold."""
+        """Return the contents of its code fences in a language."""
         return re.findall(rf"^```{language}\n(.*?)^```$", self.text, re.DOTALL | re.MULTILINE)
 
     @property

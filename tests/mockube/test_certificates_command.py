@@ -15,7 +15,7 @@ Refused = Callable[..., str]
 
 
 def certificates(*arguments: str | Path) -> str:
-    """What the command prints when it works."""
+    """Return what the command prints; it must succeed."""
     ran = subprocess.run(
         [sys.executable, "-m", "mockube", "certificates", *map(str, arguments)],
         capture_output=True,

@@ -111,7 +111,7 @@ def test_the_server_alone_has_one_process(up: Any) -> None:
 
 
 def manager(*arguments: str) -> tuple[int, str]:
-    """How `python -m controller_manager` ends that cannot begin, and what it says."""
+    """Return the exit code and the message of `python -m controller_manager` with arguments that it refuses."""
     ended = subprocess.run(
         [sys.executable, "-m", "controller_manager", *arguments],
         capture_output=True,

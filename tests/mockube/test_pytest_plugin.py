@@ -79,7 +79,7 @@ def test_nothing_of_the_server_is_imported():
 
 
 def run(folder: Path, tests: str, *arguments: str) -> str:
-    """What pytest says of tests in a process of its own, where only the entry point has loaded the plugin."""
+    """Return pytest's output on tests in a process of its own, where only the entry point has loaded the plugin."""
     (folder / "test_theirs.py").write_text(tests)
 
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""Several servers on one port, and several managers of which one leads, each a process of its own over one etcd."""
+"""Several servers on one port, and several managers with one leader, each a process of its own over one etcd."""
 
 import asyncio
 import os
@@ -104,7 +104,7 @@ async def test_servers_that_are_started_again_one_by_one_lose_nothing_that_they_
 
 
 async def until(is_so: Any) -> Any:
-    """What it gives once that is something."""
+    """Call until the result is true, and return it."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         if outcome := is_so():

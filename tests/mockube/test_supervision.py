@@ -31,7 +31,7 @@ Run = Callable[[Any], int]
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Run, str, float], int]:
-    """How often a program is started that has so many seconds for each sign of life."""
+    """Return a function that counts the starts of a program with so many seconds for each sign of life."""
 
     def count(run: Run, program: str, patience: float) -> int:
         for name, seconds in {"PULSE": 0.05, "HUNG": patience, "FIRST_WAIT": 0.05}.items():
@@ -42,7 +42,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Run, s
 
 
 async def starts(program: str, answered: Path) -> int:
-    """How often a program is started until it has been twice, or has answered twenty times, which makes a file."""
+    """Return the number of starts of a program, up to two, or until it has answered twenty times (it makes a file)."""
     lines: list[str] = []
     async with (
         asyncio.timeout(SECONDS),

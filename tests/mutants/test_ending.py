@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 SECONDS = 60
-"""How long the end of a process is waited for."""
+"""The seconds to wait for the end of a process."""
 
 SOURCE = "def double(n):\n    return n * 2\n"
 STARTS = """\

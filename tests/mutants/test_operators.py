@@ -1,4 +1,4 @@
-"""What each operator makes of a line, and what is left alone."""
+"""The mutants that each operator makes of a line, and the code that is left alone."""
 
 import ast
 from pathlib import Path

@@ -19,12 +19,12 @@ NAMES = {"found", "mine", "place", "told", "wanted"}
 CLASSES = {"Asked", "Due", "Look", "Pass", "Place", "Seen", "Standing", "Told", "Wanted", "Work"}
 """Names of classes that are a role and no thing."""
 OPENING = re.compile(r"(What|Whether|Who|Whom|How)\b(?!.*\?$)")
-"""How a docstring does not begin: it says what is returned or done ("Return the pods that…")."""
+"""Words that no docstring begins with: it says what is returned or done ("Return the pods that…")."""
 PHRASES = re.compile(
     r"\b(anew|whom|be it|(?:is|are) told of|of which|(?:that|which|what|who) (?:is|are|was|were) none|of none)\b",
     re.IGNORECASE,
 )
-"""What reads like a riddle."""
+"""Phrases that read like a riddle."""
 
 
 def problems(path: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What controllers measure, and what is read of them."""
+"""The metrics that controllers record, and their values."""
 
 import pytest
 

@@ -180,7 +180,7 @@ def goes_before(one, other, crowds):
 
 
 def younger(one, other, time):
-    """Whether one pod is the younger one by powers of two, None where both have the same time."""
+    """Return whether one pod is younger by powers of two, None if both have the same time."""
     first, second = time(one), time(other)
     if first == second:
         return None

@@ -21,7 +21,7 @@ RELEASE: Release = load_release("1.37")
 TABLE = ResourceTable(RELEASE.rows)
 PLACE = ServerLocation("192.0.2.1", 6443, "10.96.0.0/12,fd00::/112", "a certificate")
 NEVER_SERVED = {"signers.certificates.k8s.io", "pods.metrics.k8s.io"}
-"""What roles name although it is no resource of this server: permissions by name, and another server's resource."""
+"""Names in roles that are no resources of this server: permissions by name, and another server's resource."""
 VERBS = {"*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
 SPECIAL_VERBS = {"approve", "escalate", "impersonate", "proxy", "sign"}
 

@@ -1,4 +1,4 @@
-"""What the writer of a custom object is warned of for the finalizers that it adds."""
+"""The warnings that the writer of a custom object gets for the finalizers that it adds."""
 
 import pytest
 

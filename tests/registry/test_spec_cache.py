@@ -38,7 +38,7 @@ class Frozen(dict[str, Any]):
 
 
 def frozen(value: Any) -> Any:
-    """A value of which no part can change: lists have become tuples."""
+    """Return an immutable copy of a value: lists have become tuples."""
     if isinstance(value, dict):
         return Frozen({key: frozen(inner) for key, inner in value.items()})
     return tuple(map(frozen, value)) if isinstance(value, list) else value
@@ -54,7 +54,7 @@ async def stored(registry, spec, **meta):
 
 @pytest.fixture
 async def make():
-    """Creates pods at a server of which each mould is frozen once it is made; from the third on there is one."""
+    """Creates pods at a server that freezes each cached spec once it is made; from the third pod on there is one."""
     async with serving(Config(secure_port=0)) as running:
         spec_caches = running.registry.decoder.spec_caches["", "v1", "Pod"]
 

@@ -204,7 +204,7 @@ def event() -> Callable[..., bytes]:
 
 
 class Watched:
-    """A cache that is followed, and what its watcher tells of itself."""
+    """A cache with its reflector, and the health that the reflector reports."""
 
     def __init__(self, kind=CONFIG_MAP):
         self.cache = KindCache(kind)

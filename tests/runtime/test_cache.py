@@ -114,7 +114,7 @@ def changes():
 
 @pytest.fixture
 def plain(changes):
-    """A cache whose changes are told as (name before, name after) and revisions."""
+    """A cache that reports its changes as (name before, name after) and revisions."""
 
     def version(obj):
         return obj and (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])

@@ -1,4 +1,4 @@
-"""What a client sends, to the byte, and what it makes of each answer, over a pool that only notes it."""
+"""The requests that a client sends, to the byte, and its reading of each answer, over a pool that only keeps them."""
 
 import asyncio
 from contextlib import nullcontext
@@ -75,7 +75,7 @@ async def sent(hasty):
 
 
 def head(line, *more):
-    """What a message of the client begins with, up to the empty line."""
+    """Return the head of a request of the client, up to the empty line."""
     common = ("Host: h.example:8080", "User-Agent: me/1", "Accept: application/json", "Authorization: Bearer t")
     return "\r\n".join((f"{line} HTTP/1.1", *common, *more)).encode() + b"\r\n\r\n"
 

@@ -16,7 +16,7 @@ MORE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 @pytest.fixture
 async def wire():
-    """The transport of a connection; `freed` has whatever the connection told of."""
+    """The transport of a connection; `freed` has the connections that were reported as free."""
     freed: list[Connection] = []
     connection = Connection(freed.append)
     wire: Any = Wire(connection)

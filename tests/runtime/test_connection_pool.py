@@ -153,7 +153,7 @@ async def test_a_pool_at_rest_looks_for_nothing(net, pooled, answer, monkeypatch
 
 @pytest.fixture
 def looks(monkeypatch):
-    """What was looked into for exchanges whose time is up."""
+    """The connections that were checked for exchanges whose time is up."""
     looks = []
     monkeypatch.setattr(Connection, "expire", lambda connection, _: looks.append(connection))
     return looks

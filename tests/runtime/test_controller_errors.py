@@ -1,4 +1,4 @@
-"""What an error means for its key, for other keys, and in the log."""
+"""Errors of a run: their effect on its key, on other keys, and in the log."""
 
 import asyncio
 import logging

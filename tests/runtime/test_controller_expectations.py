@@ -153,7 +153,7 @@ async def test_what_is_gone_waits_for_nothing_and_has_no_pace(make_stage):
 
 @pytest.mark.parametrize(("seen", "again"), [(False, [("k", 0), ("k", 2)]), (True, [("k", 0)])])
 async def test_a_key_runs_again_when_a_list_may_have_hidden_what_became_of_its_write(make_stage, seen, again):
-    """What it made was deleted while the watch was broken: caches never see it come or go, and nothing triggers."""
+    """The object it made was deleted while the watch was broken: caches never see it come or go; nothing triggers."""
 
     def plan(_key):
         if len(stage.ran) == 1:

@@ -1,4 +1,4 @@
-"""What a plan yields: requests and their answers, batches, Events and measurements."""
+"""The actions that a reconcile yields: requests and their answers, batches, Events and measurements."""
 
 import asyncio
 import dataclasses

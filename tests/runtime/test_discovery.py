@@ -253,7 +253,7 @@ async def at_work():
 
 @pytest.fixture
 def caches():
-    """Caches of which somebody follows everything."""
+    """Caches with a listener for everything."""
     caches = Caches()
     caches.cache(REPLICA_SET)
     caches.listen(EVERYTHING, lambda _: lambda _: None)
@@ -374,7 +374,7 @@ async def test_discovery_that_fails_is_tried_again_and_what_was_known_stays(docu
 
 
 class Late(Follows):
-    """Follows kinds of which only the first list of definitions comes."""
+    """Follows kinds, but only the first list of definitions arrives."""
 
     async def __call__(self, cache) -> None:
         if cache.kind == DEFINITION:

@@ -1,4 +1,4 @@
-"""What becomes of occurrences, as upstream's recorders have it."""
+"""The Events that are made of occurrences, as upstream's recorders make them."""
 
 import itertools
 from dataclasses import replace

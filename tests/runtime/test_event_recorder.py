@@ -104,7 +104,7 @@ async def test_one_refused_event_does_not_hold_up_others(client, events_once, be
 
 
 class Sent(list[Any]):
-    """What was sent, and who waits for it to be so much."""
+    """The requests that were sent, and a wait until there are so many."""
 
     def __init__(self):
         super().__init__()

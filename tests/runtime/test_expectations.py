@@ -1,4 +1,4 @@
-"""What a key waits for before it runs again: that caches have seen what it wrote, or may have written."""
+"""A key waits before it runs again until caches have seen what it wrote, or may have written."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What many objects have in common is kept once."""
+"""Interning: parts that many objects have in common are kept once."""
 
 import copy
 import json

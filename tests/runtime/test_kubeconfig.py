@@ -1,4 +1,4 @@
-"""How the manager gets in."""
+"""Credentials of the manager from a kubeconfig."""
 
 import ssl
 from base64 import b64encode

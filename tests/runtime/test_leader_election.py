@@ -1,4 +1,4 @@
-"""Who leads, of several candidates on one real server; each has a clock of its own, as real ones do."""
+"""Leader election of several candidates on one real server; each has a clock of its own, as real ones do."""
 
 import asyncio
 from typing import Any

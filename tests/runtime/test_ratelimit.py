@@ -1,4 +1,4 @@
-"""How often."""
+"""Rate limits."""
 
 import pytest
 

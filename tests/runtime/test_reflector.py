@@ -109,7 +109,7 @@ async def test_nothing_is_lost_or_told_twice_when_the_server_restarts(restarted,
                 async with restarted(store):
                     await seen.state(State.WATCHING)
                     made = await client.perform(Create(CONFIG_MAP, a_map(f"m{number}")))
-                    if number:  # the first time the server stops before this is told
+                    if number:  # the first time the server stops before it sends this
                         await seen.revision(made["metadata"]["resourceVersion"])
                 await seen.state(State.BROKEN)
             async with restarted(store):

@@ -1,4 +1,4 @@
-"""What a server tells, put into a cache."""
+"""Decoding the events of a watch into a cache."""
 
 import json
 import logging

@@ -167,7 +167,7 @@ class Stage:
     # -- the scheduler
 
     def run(self, *keys: str, at: float | None = None) -> list[Any]:
-        """Run keys until there are none; gives what was done."""
+        """Run keys until the queue is empty; return the actions."""
         before = len(self.done)
         self.keys.extend(keys)
         while self.keys:

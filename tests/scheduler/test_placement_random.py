@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, what the cluster has worked out is what it would work out anew."""
+"""Whatever happens in whatever order, the state kept incrementally equals one computed from scratch."""
 
 from collections import Counter
 

@@ -69,7 +69,7 @@ class Wire:
         return self.expect(200, "PATCH", path, change, Content_Type=MERGE)
 
     def events_until_deleted(self, path: str) -> list[Obj]:
-        """What a watch has to tell up to the first deletion, on a connection of its own."""
+        """Return the events of a watch up to the first deletion, on a connection of its own."""
         events: list[Obj] = [{"type": "none yet"}]
         with closing(HTTPConnection(self.connection.host, self.connection.port, timeout=SECONDS)) as connection:
             connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})

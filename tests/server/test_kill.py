@@ -18,12 +18,12 @@ WRITERS = 8
 COLLECTION = "/api/v1/namespaces/default/configmaps"
 HEADERS = {"Authorization": "Bearer secret", "Content-Type": "application/json"}
 GONE = (aiohttp.ClientError, ConnectionError, asyncio.TimeoutError)
-"""What a client is told by a server that is killed."""
+"""The errors that a client gets from a server that is killed."""
 
 
 @dataclass
 class Known:
-    """What clients have been told, over all lives of the server.
+    """All that clients have learnt from the server, over all its lives.
 
     Attributes:
         acknowledged: name → the newest object that the server said is stored.

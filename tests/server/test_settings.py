@@ -11,7 +11,7 @@ from apiserver.config import from_arguments
 
 
 def refusal(directory: Path, *arguments: str) -> str:
-    """What the service says of these arguments, in a process of its own: a start sets up logging and collector."""
+    """Return the service's error for these arguments, from a process: a start sets up logging and the collector."""
     command = [sys.executable, "-m", "apiserver", *arguments]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""Whoever writes what is stored and not carried out is told so, once, and nobody else is."""
+"""The writer of a field that is stored but has no effect gets a warning, once, and nobody else does."""
 
 from collections.abc import Callable
 from typing import Any

@@ -94,7 +94,7 @@ def filled(path: str, obj: Obj) -> Obj:
 
 
 def holds(actual: Any, expected: Any) -> bool:
-    """Whether all that is wanted is there; a list has these items and no others."""
+    """Return whether all that is expected is there; a list has these items and no others."""
     if isinstance(expected, dict):
         return all(name in actual and holds(actual[name], value) for name, value in expected.items())
     if isinstance(expected, list):

@@ -30,7 +30,7 @@ PORT_FLAG: Final = re.compile(r"-port=(\d+)$")
 
 
 def settings() -> dict[str, str]:
-    """What .env sets."""
+    """Return the variables that .env sets."""
     lines = (ROOT / ".env").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
@@ -113,7 +113,7 @@ class Stack:
         return self.ports[service, port]
 
     def command(self, service: str, words: Sequence[str]) -> list[str]:
-        """What is run here for a command in the service's container."""
+        """Return the command to run here in place of a command in the service's container."""
         program, *rest = words
         return [*PROGRAMS[self.services[service]["image"]][program], *(self.here(service, word) for word in rest)]
 
@@ -168,7 +168,7 @@ class Stack:
             time.sleep(0.05)
 
     def is_well(self, service: str) -> bool:
-        """What the service's health check says."""
+        """Return whether the service's health check succeeds."""
         kind, *words = self.services[service]["healthcheck"]["test"]
         assert kind == "CMD"
         ran = subprocess.run(

@@ -44,7 +44,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 @dataclass
 class Rehearsal:
-    """What a plan did.
+    """The outcome of one reconcile.
 
     Attributes:
         actions: everything that it yielded, in order; of a batch, the batch and not its requests.
@@ -77,11 +77,11 @@ class Rehearsal:
 
 
 Answers = Callable[[Any], Any]
-"""What the server says to a request: an object, an ApiError (raised in the plan), or None for a calm server's words."""
+"""The server's answer to a request: an object, an ApiError (raised in the reconcile), or None for the usual answer."""
 
 
 def rehearse(plan: Generator[Any, Any, None], answers: Answers = lambda _: None) -> Rehearsal:
-    """Run a plan to its end on a stage where nothing is stored."""
+    """Run a reconcile to its end; the answers are given and nothing is stored."""
     done = Rehearsal()
     names = iter(range(1, 1_000_000))
 

@@ -19,7 +19,7 @@ from patience import SECONDS
 
 LOOPBACK = "127.0.0.1"
 ATTEMPTS = 3
-"""How often a cluster is started anew where somebody has taken one of its ports meanwhile."""
+"""The attempts to start a cluster, as somebody may have taken one of its ports meanwhile."""
 
 
 def free_port(host: str = LOOPBACK) -> int:
@@ -96,14 +96,14 @@ class Member:
         raise RuntimeError(f"etcd is not ready after {SECONDS} s: {self.log.read_text()[-2000:]}")
 
     def call(self, method: str, *, soon: bool = False, **request: Any) -> dict[str, Any]:
-        """What it answers to a call, at once for who asks again; raises OSError where it does not, or refuses."""
+        """Return its answer to a call; who asks again sets `soon`. Raise OSError if it refuses or does not answer."""
         asked = urllib.request.Request(f"{self.url}/v3/{method}", json.dumps(request).encode())
         with urllib.request.urlopen(asked, timeout=5 if soon else SECONDS, context=self.trust) as answer:
             reply: dict[str, Any] = json.load(answer)
         return reply
 
     def said(self, method: str, token: str, **request: Any) -> str:
-        """What it answers to whom it gave a token, its refusal too."""
+        """Return its answer to a caller with a token, a refusal too."""
         asked = urllib.request.Request(
             f"{self.url}/v3/{method}", json.dumps(request).encode(), {"Authorization": token}
         )
@@ -141,7 +141,7 @@ class EtcdCluster:
 
     @property
     def url(self) -> str:
-        """What a store is opened with."""
+        """The URL to open a store with."""
         return ",".join(member.url for member in self.members)
 
     def start(self) -> None:

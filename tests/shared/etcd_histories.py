@@ -1,4 +1,4 @@
-"""Whether what clients saw of a cluster can have been: by revision, which puts all writes in one order.
+"""Check that what clients saw of a cluster is linearizable, by revision, which puts all writes in one order.
 
 A history is linearizable if each operation can be given one moment between its begin and its end such that all
 together make sense one after the other. Here revisions say what the order of writes was, and at which point of it a
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Written(NamedTuple):
-    """What the cluster says was written: its whole history, in order."""
+    """A write as the cluster has it in its history, which is whole and in order."""
 
     revision: int
     key: str
@@ -47,7 +47,7 @@ class Watch:
 
 @dataclass
 class History:
-    """What all servers have written down: see store/history_server.py."""
+    """The operations that all servers have written down: see tests/etcd/history_server.py."""
 
     writes: dict[str, Write] = field(default_factory=dict)
     reads: list[tuple[float, float, int, str, str | None, int]] = field(default_factory=list)
@@ -79,12 +79,12 @@ class History:
 
     @property
     def operations(self) -> int:
-        """How many writes were asked for, and reads answered."""
+        """The number of writes that were asked for and reads that were answered."""
         return len(self.writes) + len(self.reads) + len(self.ranges)
 
 
 class Truth:
-    """What was written, looked up by key and revision."""
+    """The writes of a cluster's history, by key and revision."""
 
     def __init__(self, written: Sequence[Written]) -> None:
         self.written = written
@@ -110,7 +110,7 @@ class Truth:
 
 
 class Clock:
-    """Which revision everybody has to see from some time on: the newest that somebody has been told of before."""
+    """The revision that everybody has to see from some time on: the newest that a server has answered before."""
 
     def __init__(self, history: History) -> None:
         revisions = [(write.end, write.revision) for write in history.writes.values() if write.outcome == "ok"]
@@ -126,7 +126,7 @@ class Clock:
 
 
 def problems(history: History, written: Sequence[Written]) -> list[str]:
-    """What cannot have been; nothing if all is well."""
+    """Return the contradictions in a history; none if all is well."""
     truth, clock = Truth(written), Clock(history)
     faults = [*_writes(history, truth, clock), *_reads(history, truth, clock)]
     for name, watch in history.watches.items():
@@ -153,7 +153,7 @@ def _writes(history: History, truth: Truth, clock: Clock) -> Iterable[str]:
 
 
 def _in_doubt(history: History, truth: Truth, clock: Clock, made: dict[int, Write]) -> Iterable[str]:
-    """Find out who wrote what nobody was told of, and note it in `made`."""
+    """Find the writers of revisions that no client got an answer about, and note them in `made`."""
     makers = {write.value: write for write in history.writes.values() if write.value is not None}
     doubtful = [each for each in history.writes.values() if each.outcome == "unknown" and each.verb == "delete"]
     for there in truth.written:
@@ -171,7 +171,7 @@ def _in_doubt(history: History, truth: Truth, clock: Clock, made: dict[int, Writ
 
 
 def _deleter(there: Written, doubtful: Iterable[Write], truth: Truth, clock: Clock) -> Write | None:
-    """Who may have deleted a key, of those that do not know whether they have."""
+    """Return a write that may have deleted a key, of those that do not know whether they have."""
     before = truth.modified(there.key, there.revision - 1)
     for write in doubtful:
         fits = write.key == there.key and write.expect in {None, before}
@@ -191,7 +191,7 @@ def _moment(revision: int, write: Write, truth: Truth, clock: Clock) -> Iterable
 
 
 def _conflict(write: Write, truth: Truth, clock: Clock) -> Iterable[str]:
-    """What it was told was there has to differ from what it wanted, and to have been there while it was under way."""
+    """Yield the problems of a conflict: its revision must differ from the expected one and be current meanwhile."""
     expected = write.expect if write.expect is not None else "a key"
     if write.revision == expected:
         yield f"{write} was refused although it was as it should be"

@@ -1,4 +1,4 @@
-"""What stands between members of etcd, and between them and stores: cables that are taken out, and proxies."""
+"""Networks between members of etcd, and between them and stores: cables that are taken out, and proxies."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ class Proxy:
     """Passes bytes on, after `delay` seconds each way; while it is `cut`, none, while `mute`, no answers.
 
     Attributes:
-        target: host and port of whom it stands before.
+        target: host and port of the server behind it.
         port: where it listens.
     """
 
@@ -211,7 +211,7 @@ class Relays:
 
 @contextmanager
 def severable(size: int) -> Iterator[Cables | Relays]:
-    """What some members can be cut off by: cables where this machine permits them, else proxies."""
+    """Yield the means to cut off members: cables where this machine permits them, else proxies."""
     with cables(size) as laid:
         if laid is not None:
             yield laid

@@ -1,4 +1,4 @@
-"""What an API server does with objects of a few kinds, as far as controllers and kubelets can tell: in memory."""
+"""An API server in memory for objects of a few kinds, faithful as far as controllers and kubelets can tell."""
 
 import copy
 from collections.abc import Callable, Iterable
@@ -86,7 +86,7 @@ class FakeServer:
         return {}
 
     def lingers(self, kind: Kind, current: Obj) -> bool:
-        """Whether an object is only marked when it is deleted: a pod that a kubelet has to stop."""
+        """Return whether an object is only marked when it is deleted: a pod that a kubelet has to stop."""
         return kind is POD and "nodeName" in current["spec"]
 
     def perform(self, request: Request) -> Obj | ApiError:
@@ -142,7 +142,7 @@ class FakeServer:
 
 
 def _merged(meta: Obj, more: Obj) -> Obj:
-    """What a patch makes of labels and annotations, and of owners, which have a merge of their own."""
+    """Return the labels and annotations that a patch changes, and the owners, which have a merge of their own."""
     merged: Obj = {name: meta.get(name, {}) | more[name] for name in ("labels", "annotations") if name in more}
     if "ownerReferences" in more:
         named = {owner["uid"] for owner in more["ownerReferences"]}

@@ -1,4 +1,4 @@
-"""What tests of the store over etcd do again and again."""
+"""Common steps of the tests of the store over etcd."""
 
 import asyncio
 import base64
@@ -27,7 +27,7 @@ async def seen(watcher: Watcher, number: int, seconds: float = SECONDS) -> list[
 
 
 async def until(what: Callable[[], object], seconds: float = SECONDS) -> None:
-    """Wait until something that nobody tells of is so."""
+    """Poll until a condition holds that nothing reports."""
     async with asyncio.timeout(seconds):
         while not what():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.02)

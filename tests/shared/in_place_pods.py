@@ -1,4 +1,4 @@
-"""What stays of a pod that OpenKruise updates in place, and the state that the update is in."""
+"""The parts of a pod that an in-place update of OpenKruise keeps, and the state of the update."""
 
 from apiserver.api.meta import Obj
 

@@ -1,4 +1,4 @@
-"""What tests of the admission of OpenKruise's workloads share."""
+"""Helpers that the tests of the admission of OpenKruise's workloads share."""
 
 import copy
 from collections.abc import Awaitable

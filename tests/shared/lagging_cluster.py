@@ -49,7 +49,7 @@ def answers_to(batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
 
 @dataclass
 class Ran:
-    """What one run of a controller did.
+    """The requests and events of one run of a controller.
 
     Attributes:
         events: as the cluster tells them.
@@ -111,7 +111,7 @@ class LaggingCluster:
         raise NotImplementedError
 
     def event_text(self, event: RecordEvent) -> str:
-        """How a run tells of an event."""
+        """Return the text of an event, as a run keeps it."""
         return f"{event.reason}: {event.message}"
 
     # -- the caches

@@ -33,7 +33,7 @@ AS_INSTALLED = {
 
 @dataclass(frozen=True)
 class Ran:
-    """What the command came to."""
+    """The exit code and the output of the command."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""How long tests wait for what has to come.
+"""The seconds that tests wait for what has to come.
 
 A wait ends as soon as that is there, so a slow machine costs time and nothing else; the bound is there for what never
 comes. How quick something is belongs to the bench.

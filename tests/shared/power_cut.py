@@ -95,7 +95,7 @@ class PowerCut:
         files: by path, each file that was opened.
         syncs: how many syncs there were.
         failing: how many of the next syncs fail.
-        room: the bytes that all its files may have, None for any number; who needs more is told that the disk is full.
+        room: the bytes that all its files may have, None for any number; a write beyond that fails: disk full.
         watcher: called after whatever was done to a file, in the thread that did it.
     """
 

@@ -86,7 +86,7 @@ class SetCluster(LaggingCluster):
         raise AssertionError("the cluster does not come to rest")
 
     def tidy(self) -> None:
-        """What others do before each turn: nothing, unless a test is about that."""
+        """Do what others do before each turn: nothing, unless a test is about that."""
 
     def tick(self, seconds: float) -> None:
         """Let time pass."""
@@ -106,7 +106,7 @@ class SetCluster(LaggingCluster):
         self.edit(updateStrategy=update_strategy | {"rollingUpdate": update_strategy["rollingUpdate"] | strategy})
 
     def mark(self, name: str, **conditions: dict[str, str | None]) -> None:
-        """Labels or annotations of a pod change; those that are None go."""
+        """Change labels or annotations of a pod; None removes one."""
         pod = self.server.objects[POD][f"ns/{name}"]
         meta = pod["metadata"]
         for part, given in conditions.items():

@@ -1,4 +1,4 @@
-"""What a change of an object wakes."""
+"""The keys that a change of an object enqueues."""
 
 from collections.abc import Callable
 from typing import Any

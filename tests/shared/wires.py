@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Wire(asyncio.Transport):
-    """A transport that notes what is written and tells of the end at the loop's next turn."""
+    """A transport that keeps what is written and reports the end at the loop's next turn."""
 
     def __init__(self, protocol: asyncio.Protocol, sock: Any = None) -> None:
         super().__init__({"socket": sock})

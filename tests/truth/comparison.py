@@ -52,7 +52,7 @@ INNER = [
     (re.compile(r"\([0-9a-f]{20,} \.\.\.\)"), "(<hex> ...)"),
     (re.compile(r"(resource version: \d+, current:) \d+"), r"\1 <resourceVersion>"),
 ]
-"""What differs from run to run within a text of an exact scenario."""
+"""Patterns of text that differ from run to run within an exact scenario."""
 VOLATILE = frozenset(
     (
         *("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "selfLink", "continue"),

@@ -24,7 +24,7 @@ CONTROLLED = frozenset(("read-table-apps", "write-generation", "write-propagatio
 WAIT_FOR_NOTHING = 5
 """Seconds to wait, in scenarios that wait for what a missing feature does, for what cannot come."""
 AT_ONCE = 12
-"""How many scenarios run side by side; each has a namespace of its own, and most of their time is waiting."""
+"""The scenarios that run side by side; each has a namespace of its own, and most of their time is waiting."""
 
 
 def scenario_names(suite):

@@ -56,7 +56,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered to one request."""
+    """A server's answer to one request."""
 
     status: int
     headers: http.client.HTTPMessage

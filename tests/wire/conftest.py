@@ -125,7 +125,7 @@ class Api:
         return sum(float(line.rpartition(" ")[2]) for line in lines if labels in line)
 
     async def watches(self) -> int:
-        """How many there are."""
+        """Return the number of watches that the server serves."""
         return int(await self.metrics("apiserver_longrunning_requests", 'verb="WATCH"'))
 
     @property

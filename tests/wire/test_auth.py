@@ -166,7 +166,7 @@ async def test_its_own_authority_vouches_for_the_server(cluster) -> None:
         await connect(cluster, ssl.create_default_context())
 
 
-# Nothing secret is told.
+# No secret is in the answer.
 
 
 async def test_log_and_metrics_hold_neither_tokens_nor_secrets(api, caplog) -> None:
@@ -185,7 +185,7 @@ async def test_log_and_metrics_hold_neither_tokens_nor_secrets(api, caplog) -> N
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "open-sesame"}}
     await api.post("/apis/authentication.k8s.io/v1/tokenreviews", review)
     text = caplog.text + (await api.get("/metrics")).text
-    assert "/api/v1/namespaces/default/secrets" in text  # requests are told of
+    assert "/api/v1/namespaces/default/secrets" in text  # requests are counted
     for secret in ("open-sesame", "b3Blbi1zZXNhbWU", "of-the-administrator", "of-jane"):
         assert secret not in text
 
@@ -216,7 +216,7 @@ def holder(cluster, directory: Path, *subject: x509.NameAttribute[str]) -> ssl.S
 
 
 async def who(cluster, context: ssl.SSLContext, **headers: str) -> tuple[int, Any]:
-    """Who the server takes the client for."""
+    """Return the user that the server takes the client for."""
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     url = f"{cluster.url}/apis/authentication.k8s.io/v1/selfsubjectreviews"
     connector = aiohttp.TCPConnector(ssl=context)

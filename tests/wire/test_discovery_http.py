@@ -54,7 +54,7 @@ async def test_a_resource_tells_what_kubectl_needs(api) -> None:
 
 
 async def test_every_resource_of_every_group_answers(api) -> None:
-    """What discovery says can be listed can be listed, and every group and version it names is there."""
+    """Everything that discovery says can be listed can be listed, and every group and version it names is there."""
     places = ["/api/v1"]
     for group in (await api.get("/apis")).json["groups"]:
         assert group["preferredVersion"] in group["versions"]

@@ -165,7 +165,7 @@ async def test_a_header_that_is_too_long_is_refused(api) -> None:
     assert await lives(api)
 
 
-# How many at once.
+# The number of requests at once.
 
 
 async def test_more_readers_than_may_be_are_429_and_watches_do_not_count(opened) -> None:

@@ -10,7 +10,7 @@ A = f"{CONFIG_MAPS}/a"
 
 @pytest.fixture
 async def behind(opened, shared_etcd, tmp_path, monkeypatch):
-    """Two servers of which the second hears late: until it asks, whose times are counted, "a" is as it was made."""
+    """Two servers; the second hears late: to it "a" is as it was made until it asks, which is counted."""
     settings = Config(store=shared_etcd.url, etcd=EtcdAccess(prefix=f"/{tmp_path.name}"))
     async with opened(settings) as one, opened(settings) as other:
         await one.post(CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"number": "1"}})

@@ -315,7 +315,7 @@ KEYS, TURNS = 6, 29
 
 
 async def write(api, path: str) -> None:
-    """Makes an object, changes it, deletes it, and makes it anew, twice; in the end it is there."""
+    """Make an object, change it, delete it, and make it again, twice; in the end it is there."""
     for turn in range(TURNS):
         data = {"data": {"n": str(turn)}}
         if turn % 10 == 9:
@@ -327,7 +327,7 @@ async def write(api, path: str) -> None:
 
 
 async def follow(api, *, listing: bool) -> dict[str, list[str]]:
-    """What became of each key, until all are as they are in the end."""
+    """Return the history of each key, up to the final state of all."""
     start, story, newest = "0", {}, 0
     if listing:
         page = (await api.get(CONFIG_MAPS)).json

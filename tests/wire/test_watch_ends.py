@@ -22,7 +22,7 @@ MiB = 2**20
 
 
 def handlers() -> int:
-    """How many requests are being served."""
+    """Return the number of requests that are being served."""
     return sum("_handle_request" in str(task.get_coro()) for task in asyncio.all_tasks())
 
 
@@ -249,6 +249,6 @@ async def test_a_stream_that_fails_is_broken_off_and_not_answered_anew(api, monk
     writer.close()
     assert b"HTTP/1.1" not in rest
     assert not rest.endswith(b"0\r\n\r\n")  # a chunked body without its end: the client sees that it is not whole
-    assert "ZeroDivisionError" in caplog.text  # a fault of the server is told where its keeper looks
+    assert "ZeroDivisionError" in caplog.text  # a fault of the server is logged where its operator looks
     monkeypatch.undo()
     assert (await api.get("/readyz")).code == 200

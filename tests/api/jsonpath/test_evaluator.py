@@ -1,4 +1,4 @@
-"""What templates of JSONPath find in objects, and where they give up."""
+"""JSONPath templates evaluated against objects: their results, and their errors."""
 
 import contextlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Templates of JSONPath: what they consist of, and what is wrong with those that are none."""
+"""Parsing JSONPath templates: the nodes of valid templates, and the errors of invalid ones."""
 
 from contextlib import suppress
 

@@ -33,7 +33,7 @@ def body(api_version: str, kind: str, message: dict[int, Any]) -> bytes:
 
 
 EMPTY_METADATA = {1: "", 2: "", 3: "", 4: "", 5: "", 6: "", 7: 0, 8: {}}
-"""What a Go client sends of ObjectMeta that nobody set: every field that is no pointer."""
+"""The fields of an empty ObjectMeta that a Go client sends: each one that is no pointer."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What becomes of a body: zero values, canonical values, nulls, and what is told without having been said."""
+"""Decoding a body: zero values, canonical values, nulls, and fields that are always part of an answer."""
 
 import functools
 

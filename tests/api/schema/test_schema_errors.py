@@ -1,4 +1,4 @@
-"""What is told of a body that does not decode, in the words of Go's decoder, and of fields that nobody knows."""
+"""The errors of a body that does not decode, in the words of Go's decoder, and those of unknown fields."""
 
 import functools
 

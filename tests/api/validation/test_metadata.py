@@ -1,4 +1,4 @@
-"""What metadata must be, for all kinds, and what of it may change."""
+"""Validation of metadata, for all kinds: its fields, and which of them may change."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How a definition is marked, emptied and let go, and what it says meanwhile."""
+"""Deleting a definition: it is marked, its objects are deleted, it goes, and its conditions say so meanwhile."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What holds of all schemas and objects: what is compiled agrees with what is walked, and nothing is done twice."""
+"""Properties of all schemas and objects: compiled and walked schemas agree, and nothing is done twice."""
 
 import copy
 from typing import Any

@@ -34,7 +34,7 @@ def places(errors):
             [],
         ),
         ({"a": of(b=TEXT) | {"required": ["c"]}}, {"a": {"b": "x"}}, {"a": {"b": "y"}}, ["a.c"]),
-        # an object with a field of which nothing is said never counts as the same
+        # an object with a field that the schema does not mention never counts as the same
         (
             {"a": of(b=TEXT) | {"x-kubernetes-preserve-unknown-fields": True, "required": ["c"]}},
             {"a": {"x": 1}},

@@ -1,4 +1,4 @@
-"""What a definition may say of its names, its versions and their parts; paths are those of upstream's internal type."""
+"""Validation of a definition's names, versions and their parts; paths are those of upstream's internal type."""
 
 import base64
 import copy

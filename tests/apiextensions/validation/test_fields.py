@@ -34,7 +34,7 @@ NOT_SELECTABLE = (
 
 
 def errors_of(*versions: Obj) -> list[str]:
-    """What is told of a definition with these versions."""
+    """Return the validation errors of a definition with these versions."""
     names = {"plural": "widgets", "kind": "Widget"}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": copy.deepcopy([*versions])}
     made = {"metadata": {"name": "widgets.example.com"}, "spec": spec}

@@ -13,14 +13,14 @@ STRICT = Strictness()
 
 
 def errors_of(schema: Obj, *, strict: Strictness = STRICT) -> list[str]:
-    """What is told of a schema, with paths from it."""
+    """Return the validation errors of a schema, with paths relative to it."""
     errors = validation("spec.validation", {"openAPIV3Schema": schema}, strict, status=False)
     assert all(error.path.startswith(PATH) for error in errors)
     return [str(error).removeprefix(PATH).removeprefix(".") for error in errors]
 
 
 def of_field(strict: Strictness = STRICT, **schema: Any) -> list[str]:
-    """What is told of the schema of one field."""
+    """Return the validation errors of the schema of one field."""
     errors = errors_of({"type": "object", "properties": {"f": schema}}, strict=strict)
     return [error.removeprefix("properties[f].") for error in errors]
 

@@ -1,4 +1,4 @@
-"""What an update may change of a definition, and which mistakes of old it may leave."""
+"""Updates of a definition: the fields that may change, and the old mistakes that may remain."""
 
 import base64
 import copy

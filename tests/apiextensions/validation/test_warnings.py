@@ -1,4 +1,4 @@
-"""What the writer of a definition is warned of."""
+"""The warnings that the writer of a definition gets."""
 
 from typing import Any
 

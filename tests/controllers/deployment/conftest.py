@@ -136,7 +136,7 @@ def statuses() -> Callable[[Any], list[Any]]:
 
 @pytest.fixture
 def progress() -> Callable[[Any], str]:
-    """progress(status): "STATUS/REASON: MESSAGE" of a condition, "" where there is none."""
+    """progress(status): "STATUS/REASON: MESSAGE" of the condition Progressing, or ""."""
 
     def of(status: Any, type_: str = "Progressing") -> str:
         for condition in status.get("conditions", ()):

@@ -1,4 +1,4 @@
-"""What the controller does in one run of a rolling Deployment: rows D3 to D7, D21 to D23, D29, D30, D39, D42, D43."""
+"""One run of the controller for a rolling Deployment: rows D3 to D7, D21 to D23, D29, D30, D39, D42, D43."""
 
 import pytest
 

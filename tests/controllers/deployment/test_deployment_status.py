@@ -1,4 +1,4 @@
-"""What a Deployment tells of itself: rows D24, D31 to D33 and D45, as values."""
+"""The status of a Deployment: rows D24, D31 to D33 and D45, as values."""
 
 import pytest
 

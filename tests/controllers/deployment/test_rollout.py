@@ -1,4 +1,4 @@
-"""How many pods each ReplicaSet may have: rows D1 to D7 and D13 to D20, as numbers."""
+"""The sizes that a rollout gives to each ReplicaSet: rows D1 to D7 and D13 to D20, as numbers."""
 
 import pytest
 

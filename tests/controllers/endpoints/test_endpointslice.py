@@ -1,4 +1,4 @@
-"""EndpointSlices: what they tell of pods, how they are filled, and when they are left alone."""
+"""EndpointSlices: their endpoints by the pods, how they are filled, and when they are left alone."""
 
 import copy
 

@@ -65,7 +65,7 @@ def do(reconcile, make):
 
 
 def mirrored(done):
-    """What the new slices tell: family, ports, and addresses with their readiness."""
+    """Return the address family, the ports and the addresses with their readiness of each new slice."""
     return [
         (
             request.obj["addressType"],

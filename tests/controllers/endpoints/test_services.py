@@ -1,4 +1,4 @@
-"""Services and the pods behind them: whom a change concerns, which addresses and ports count, and since when."""
+"""Services and the pods behind them: the keys a change enqueues, which addresses and ports count, and since when."""
 
 import copy
 

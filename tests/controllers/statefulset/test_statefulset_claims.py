@@ -1,4 +1,4 @@
-"""Rows S18 to S20, S30 to S32: claims that outlive pods, whom they belong to, and pods that lost their labels."""
+"""Rows S18 to S20, S30 to S32: claims that outlive pods, the owners of claims, and pods that lost their labels."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def owners(claim):
 
 
 def collect(cluster):
-    """What the garbage collector does: claims go whose owners have all gone."""
+    """Delete claims whose owners have all gone, as the garbage collector does."""
     uids = {obj["metadata"]["uid"] for kind in (POD, STATEFUL_SET) for obj in cluster.objects[kind].values()}
     for key, claim in list(cluster.objects[CLAIM].items()):
         held = [owner["uid"] for owner in claim["metadata"].get("ownerReferences") or ()]

@@ -100,7 +100,7 @@ class Watcher:
 
 
 def spec_changes(template):
-    """What people change, as functions of the cluster."""
+    """Draw the changes that people make, as functions of the cluster."""
     images = st.sampled_from(["v1", "v2", "v3", BAD])
     strategies = st.one_of(
         st.builds(
@@ -166,7 +166,7 @@ def is_terminating(pod):
 
 
 def is_waiting(pod):
-    """Whether a pod may become ready."""
+    """Return whether a pod may become ready."""
     good = pod["spec"]["containers"][0]["image"] != BAD
     return good and pod["status"]["phase"] in ("Pending", "Running") and not is_ready(pod)
 

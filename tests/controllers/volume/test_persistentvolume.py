@@ -1,4 +1,4 @@
-"""Volumes: free, bound and given back, what their policies do with them, and who wakes whom."""
+"""Volumes: free, bound and released, their reclaim policies, and the keys that each change enqueues."""
 
 import pytest
 
@@ -144,7 +144,7 @@ def test_a_volume_that_is_gone_is_as_good_as_deleted(do, make, answer, error):
     assert (done.error and done.error.message) == error
 
 
-# -- who wakes whom ----------------------------------------------------------------------------------------------------
+# -- the keys that a change enqueues -----------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def do(reconcile, make):
 
 
 def written(done):
-    """What was written, in order: "Update persistentvolumes/status"."""
+    """Return the requests that were written, in order, such as "Update persistentvolumes/status"."""
     return [
         f"{type(request).__name__} {request.kind}{'/' if request.subresource else ''}{request.subresource}"
         for request in done.requests()

@@ -31,7 +31,7 @@ FOLDER = "MOCKUBE_COVERAGE"
 
 
 class _Process:
-    """What this process measures with, from before its first import to its end."""
+    """The tracer of this process, from before its first import to its end."""
 
     slipcover: Any = None
 

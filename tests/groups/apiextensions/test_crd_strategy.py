@@ -1,4 +1,4 @@
-"""What creation and updates do to a definition before it is validated."""
+"""The strategy of definitions: what creation and updates change before validation."""
 
 from typing import Any
 

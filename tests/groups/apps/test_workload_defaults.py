@@ -1,4 +1,4 @@
-"""What is filled in for workloads and for what scales them."""
+"""Defaults of workloads and of the kinds that scale them."""
 
 import pytest
 

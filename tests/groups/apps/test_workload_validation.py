@@ -1,4 +1,4 @@
-"""What controllers of pods may be, and what of them may change."""
+"""Validation of the workloads that make pods, and of changes to them."""
 
 from typing import Any
 

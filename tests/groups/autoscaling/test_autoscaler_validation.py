@@ -1,4 +1,4 @@
-"""What HorizontalPodAutoscalers and PodDisruptionBudgets may be."""
+"""Validation of HorizontalPodAutoscalers and PodDisruptionBudgets."""
 
 from typing import Any
 

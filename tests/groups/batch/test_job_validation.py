@@ -1,4 +1,4 @@
-"""What jobs and cron jobs may be, and what of them may change."""
+"""Validation of Jobs and CronJobs, and of changes to them."""
 
 from typing import Any
 

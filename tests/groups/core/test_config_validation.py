@@ -1,4 +1,4 @@
-"""What ConfigMaps and Secrets may hold."""
+"""Validation of ConfigMaps and Secrets."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""What Events may be, in their old group and in their new."""
+"""Validation of Events, in their old group and in their new one."""
 
 from typing import Any
 

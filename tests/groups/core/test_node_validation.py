@@ -1,4 +1,4 @@
-"""What Nodes, RuntimeClasses, Leases, LeaseCandidates and Namespaces may be."""
+"""Validation of Nodes, RuntimeClasses, Leases, LeaseCandidates and Namespaces."""
 
 from typing import Any
 

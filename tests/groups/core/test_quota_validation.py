@@ -1,4 +1,4 @@
-"""What ResourceQuotas, LimitRanges and PriorityClasses may be."""
+"""Validation of ResourceQuotas, LimitRanges and PriorityClasses."""
 
 from typing import Any
 

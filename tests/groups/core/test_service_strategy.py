@@ -1,4 +1,4 @@
-"""What an update leaves of a service's allocated values, and what goes with its type."""
+"""The strategy of Services: the allocated values that an update keeps, and those that go with the type."""
 
 import copy
 

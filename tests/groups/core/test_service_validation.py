@@ -1,4 +1,4 @@
-"""What Services, Endpoints and EndpointSlices may be, and what of them may change."""
+"""Validation of Services, Endpoints and EndpointSlices, and of changes to them."""
 
 from typing import Any
 

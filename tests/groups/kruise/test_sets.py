@@ -1,4 +1,4 @@
-"""What the server does for CloneSets and Advanced StatefulSets alike: defaults, refusals, and what stays as it is."""
+"""Rules that CloneSets and Advanced StatefulSets share: defaults, refusals, and fields that stay as they are."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What kubectl shows of the ranges of a cluster."""
+"""The columns in which kubectl shows the address ranges of a cluster."""
 
 from typing import Any
 

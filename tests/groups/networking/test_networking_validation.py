@@ -1,4 +1,4 @@
-"""What Ingresses, IngressClasses, NetworkPolicies, IPAddresses and ServiceCIDRs may be."""
+"""Validation of Ingresses, IngressClasses, NetworkPolicies, IPAddresses and ServiceCIDRs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What Roles and bindings may be."""
+"""Validation of Roles and bindings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What claims and classes of devices may be."""
+"""Validation of claims and classes of devices."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What claims, volumes, storage classes and the objects of CSI may be."""
+"""Validation of claims, volumes, storage classes and the objects of CSI."""
 
 from typing import Any
 

@@ -36,7 +36,7 @@ class Server(FakeServer):
 
 
 class Cluster(SetCluster):
-    """What people do to pods of a CloneSet, and see of it."""
+    """A cluster in memory with a CloneSet, and what people do to its pods."""
 
     def tidy(self):
         self.server.collect()
@@ -64,7 +64,7 @@ class Cluster(SetCluster):
 
     @property
     def images(self):
-        """How many active pods are of which image."""
+        """Return the number of active pods by image."""
         counts: dict[str, int] = {}
         for pod in self.pods:
             image = pod["spec"]["containers"][0]["image"]
@@ -77,7 +77,7 @@ class Cluster(SetCluster):
 
     @property
     def available(self):
-        """How many active pods are ready, and so for minReadySeconds."""
+        """Return the number of active pods that have been ready for minReadySeconds."""
         minimum = self.set["spec"].get("minReadySeconds", 0)
         return sum(is_available(pod, self.now, minimum=minimum) for pod in self.pods)
 

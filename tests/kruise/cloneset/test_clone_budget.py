@@ -1,4 +1,4 @@
-"""How many pods of a CloneSet may be down while it is updated: row C2, whatever keeps a pod from being available."""
+"""The number of pods of a CloneSet that may be unavailable during an update, for whatever reason: row C2."""
 
 from collections import Counter
 from typing import Any

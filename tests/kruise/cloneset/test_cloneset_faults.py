@@ -1,4 +1,4 @@
-"""CloneSets that no webhook has looked at: what cannot work is told of, and nothing is made of it."""
+"""CloneSets that no webhook has checked: what cannot work is reported, and no pods are made of it."""
 
 from typing import Any
 

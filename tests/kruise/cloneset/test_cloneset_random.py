@@ -40,7 +40,7 @@ def rest(cluster):
 
 
 def rollings(replicas):
-    """What a rolling update may be told, so that it can go on."""
+    """Draw settings of a rolling update with which it can go on."""
     return st.builds(
         lambda unavailable, surge, partition, grace: {
             "maxUnavailable": unavailable,
@@ -84,7 +84,7 @@ def test_a_healthy_update_keeps_its_floor_and_its_ceiling(settled_cluster, templ
 
 
 def changes(template):
-    """What people change, as fields of the spec or of rollingUpdate."""
+    """Draw the changes that people make, as fields of the spec or of rollingUpdate."""
     images = st.sampled_from(["web:1", "web:2", "web:3", "unready.mockube.io/web:4", "fail.mockube.io/web:5"])
     return st.one_of(
         st.builds(lambda number: ("edit", {"replicas": number}), st.integers(0, 7)),

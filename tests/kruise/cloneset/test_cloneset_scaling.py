@@ -1,4 +1,4 @@
-"""How many pods a CloneSet has: made, chosen to go, asked to go by people, and held back."""
+"""Scaling a CloneSet: pods that are made, chosen for deletion, named for deletion by people, and held back."""
 
 import re
 from typing import Any
@@ -303,7 +303,7 @@ def test_pods_that_are_too_many_stay_while_others_leave(settled_cluster):
 
 
 def _availability(cluster):
-    """How many pods are available after each run until nothing is left to do."""
+    """Yield the number of available pods after each run, until nothing is left to do."""
     for _ in range(100):
         cluster.deliver_all()
         if cluster.queue:

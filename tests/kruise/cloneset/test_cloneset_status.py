@@ -1,4 +1,4 @@
-"""What a CloneSet tells of itself: counts, revisions, conditions; and the revisions that it keeps."""
+"""The status of a CloneSet: counts, revisions, conditions; and the revisions that it keeps."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How a CloneSet brings pods to a new revision by replacing them: how many at a time, which, and when not."""
+"""Updates of a CloneSet that replace pods by pods of a new revision: how many at a time, which, and when not."""
 
 import pytest
 

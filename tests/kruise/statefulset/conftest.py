@@ -33,7 +33,7 @@ def uid_of(obj):
 
 
 class Cluster(SetCluster):
-    """What people do to pods of an Advanced StatefulSet, and see of it."""
+    """A cluster in memory with an Advanced StatefulSet, and what people do to its pods."""
 
     most = 600
 

@@ -119,7 +119,7 @@ def test_a_healthy_update_never_takes_down_more_than_it_may(settled_cluster, tem
 
 
 def changes(template):
-    """What people change of a spec."""
+    """Draw the changes that people make to a spec."""
     return st.one_of(
         st.builds(lambda number: {"replicas": number}, st.integers(0, 5)),
         st.builds(lambda given: {"reserveOrdinals": given}, RESERVED),

@@ -224,7 +224,7 @@ def test_a_pod_gets_its_label_back(settled_cluster):
     assert ran.events == ["Normal SuccessfulUpdate: update Pod web-0 in StatefulSet web successful"]
 
 
-# -- what pods are, and what is told -----------------------------------------------------------------------------------
+# -- the pods that are made, and the events ----------------------------------------------------------------------------
 
 
 def test_a_new_pod_has_its_identity_and_a_lifecycle(settled_cluster):

@@ -1,4 +1,4 @@
-"""What an Advanced StatefulSet tells of itself, its revisions, and what it does where nothing can be done."""
+"""The status of an Advanced StatefulSet, its revisions, and sets with which nothing can be done."""
 
 from typing import Any
 

@@ -55,7 +55,7 @@ def template(image: str = "web:1", **spec: Any) -> Any:
 
 @dataclass
 class Ran:
-    """What one run of the controller did."""
+    """The requests and events of one run of the controller."""
 
     requests: list[Any] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
@@ -297,11 +297,11 @@ class Lab:
         raise AssertionError(f"it never comes to rest: {runs[-1].requests} {runs[-1].events} {runs[-1].error}")
 
     def condition(self, type_: str) -> str:
-        """ "STATUS/REASON: MESSAGE" of a condition of the UnitedDeployment, "" where there is none."""
+        """Return "STATUS/REASON: MESSAGE" of a condition of the UnitedDeployment, or ""."""
         return condition_text(self.status.get("conditions", ()), type_)
 
     def entry(self, subset: str) -> Any:
-        """What the status tells of a subset."""
+        """Return the entry of a subset in the status, or None."""
         return next((status for status in self.status["subsetStatuses"] if status["name"] == subset), None)
 
     def schedulable(self, subset: str) -> str:

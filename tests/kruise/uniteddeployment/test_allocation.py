@@ -1,4 +1,4 @@
-"""How pods are spread over subsets: the vectors of rows U1 to U10 and U12, and upstream's own."""
+"""Spreading pods over subsets: the vectors of rows U1 to U10 and U12, and upstream's own."""
 
 import pytest
 

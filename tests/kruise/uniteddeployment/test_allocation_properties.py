@@ -1,4 +1,4 @@
-"""What holds of every spreading of pods over subsets."""
+"""Invariants of spreading pods over subsets."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ NAMES = [f"s{index}" for index in range(6)]
 
 @st.composite
 def topologies(draw):
-    """Bounds, of which at least one has no maximum, as validation demands."""
+    """Draw bounds with at least one that has no maximum, as validation demands."""
     drawn = []
     for name in NAMES[: draw(st.integers(1, 6))]:
         least = draw(st.integers(0, 12))

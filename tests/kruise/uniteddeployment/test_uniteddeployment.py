@@ -1,4 +1,4 @@
-"""What the controller of UnitedDeployments makes, deletes and updates: U5, U13, U14, U16, U19, U24 to U26."""
+"""The controller of UnitedDeployments makes, deletes and updates workloads: U5, U13, U14, U16, U19, U24 to U26."""
 
 import pytest
 

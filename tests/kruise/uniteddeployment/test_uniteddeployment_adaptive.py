@@ -15,7 +15,7 @@ RESERVE = {"type": "Adaptive", "adaptive": {"reserveUnschedulablePods": True}}
 
 @pytest.fixture
 def waiting(lab, united):
-    """waiting(number, …): ten pods, five of which are to be in the first subset, where so many find no node."""
+    """waiting(number, …): ten pods, five meant for the first subset, where `number` of them get no node."""
 
     def make(number, strategy=ADAPTIVE, kind=STATEFUL_SET):
         united(LIMITED, "b", replicas=10, kind=kind, strategy=strategy)
@@ -142,7 +142,7 @@ def test_without_the_strategy_pods_wait_where_they_are(lab, united):
 
 
 def marks(lab, subset):
-    """How many pods of a subset are reserved, and how many are not."""
+    """Return the number of pods of a subset that are reserved, and of those that are not."""
     labels = [pod["metadata"]["labels"].get(RESERVED) for pod in lab.pods(subset)]
     assert None not in labels
     return labels.count("true"), labels.count("false")

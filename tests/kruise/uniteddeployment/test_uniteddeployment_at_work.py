@@ -1,4 +1,4 @@
-"""UnitedDeployments on a real server with simulated nodes, over workloads of which controllers make pods."""
+"""UnitedDeployments on a real server with simulated nodes, where controllers make pods of their workloads."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def united(field, *subsets, replicas=6, **strategy):
 
 
 def is_done(obj):
-    """Whether all pods are there, ready and new."""
+    """Return whether all pods are there, ready and of the newest revision."""
     status, expected = obj.get("status") or {}, obj["spec"]["replicas"]
     counts = [status.get(name, 0) for name in ("replicas", "readyReplicas", "updatedReadyReplicas")]
     seen = status.get("observedGeneration") == obj["metadata"]["generation"]

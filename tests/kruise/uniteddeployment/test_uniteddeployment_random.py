@@ -23,7 +23,7 @@ NAMES = "abcd"
 
 
 class Story:
-    """What happens to a UnitedDeployment, one thing after the other, chosen by chance.
+    """A random sequence of changes to a UnitedDeployment and its pods.
 
     Attributes:
         rooms: subset → how many of its pods find a node.

@@ -1,4 +1,4 @@
-"""What the status of a UnitedDeployment tells, and which changes wake its controller."""
+"""The status of a UnitedDeployment, and the changes that wake its controller."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is refused, and how the controller of UnitedDeployments tells of it and goes on: row U20."""
+"""Refused requests: the controller of UnitedDeployments reports them and goes on (row U20)."""
 
 import pytest
 

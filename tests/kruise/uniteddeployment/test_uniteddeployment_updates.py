@@ -1,4 +1,4 @@
-"""How new templates, partitions and patches come to the subsets, and the history: rows U17, U18, U22, U27, U28."""
+"""New templates, partitions and patches reach the subsets; the history: rows U17, U18, U22, U27, U28."""
 
 from typing import Any
 

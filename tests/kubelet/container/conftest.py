@@ -17,7 +17,7 @@ STEPS = 100_000
 
 @dataclass
 class Ran:
-    """What a process did.
+    """The exit code and the output of a process.
 
     Attributes:
         slept: how many seconds it waited.

@@ -124,7 +124,7 @@ class Life:
         return next(each for field in fields for each in self.status.get(field, ()) if each["name"] == name)
 
     def shown(self, name: str = "web") -> str:
-        """What kubectl shows of a container: "Running", or a reason."""
+        """Return the state of a container as kubectl shows it: "Running", or a reason."""
         state = self.container(name)["state"]
         return "Running" if "running" in state else next(iter(state.values()))["reason"]
 
@@ -139,7 +139,7 @@ class Life:
         return [f"{event.reason}: {event.message}" for _, step in self.steps for event in step.events]
 
     def event_times(self, reason: str) -> list[int]:
-        """The seconds, since the beginning, at which something of that reason was told."""
+        """Return the seconds, since the beginning, at which events with that reason came."""
         return [int(at) for at, step in self.steps for event in step.events if event.reason == reason]
 
 

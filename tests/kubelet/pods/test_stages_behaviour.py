@@ -1,4 +1,4 @@
-"""What annotations, images and commands make of a container."""
+"""The life of a container by its annotations, image and command."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""How commands, images and times are understood."""
+"""Commands, images and times as the kubelet reads them."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""Whatever pods are told to do, and whenever somebody looks: nothing is done twice, and nothing is undone."""
+"""Whatever pods have to do, and whenever the kubelet looks: nothing is done twice, and nothing is undone."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,7 +83,7 @@ def test_a_pod_goes_its_way_once(pod, waits):
 
 
 def check(before, after):
-    """What holds between two looks."""
+    """Check the invariants between two states of a pod."""
     old, new = statuses(before), statuses(after)
     assert list(old) in ([], list(new))
     for name, status in new.items():

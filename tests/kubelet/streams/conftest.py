@@ -90,7 +90,7 @@ class Stage:
     _revision: int = field(default=1)
 
     def put(self, kind: Any, obj: Any) -> Any:
-        """An object as the server would tell of it."""
+        """An object as the server would send it."""
         self._revision += 1
         meta = {"resourceVersion": str(self._revision), "uid": f"uid-{obj['metadata']['name']}"} | obj["metadata"]
         whole = {"apiVersion": kind.api_version, "kind": kind.kind} | obj | {"metadata": meta}
@@ -111,7 +111,7 @@ class Stage:
         return self.put(POD, {"metadata": {"name": name, "namespace": "shop"} | more, "spec": spec, "status": status})
 
     async def perform(self, request: Any) -> Any:
-        """What the server does about a request: nothing."""
+        """Keep the request and do nothing about it."""
         self.asked.append(request)
 
     def gone(self, pod: Any) -> None:

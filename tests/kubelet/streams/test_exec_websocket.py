@@ -28,7 +28,7 @@ def failure(code):
 
 
 async def received(socket):
-    """What came on each channel until the server closed, and the code that it closed with."""
+    """Return what came on each channel until the server closed, and the code that it closed with."""
     channels: dict[int, bytes] = {}
     async for message in socket:
         assert message.type in (WSMsgType.BINARY, WSMsgType.TEXT)

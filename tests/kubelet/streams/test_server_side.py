@@ -22,7 +22,7 @@ TOKEN = "secret"
 
 @dataclass
 class Kubelet:
-    """A kubelet that answers as it is told.
+    """A kubelet that answers as the test says.
 
     Attributes:
         asked: the requests that came.

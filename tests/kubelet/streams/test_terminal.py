@@ -18,7 +18,7 @@ KEYS = [
     (b"\r\r", b"\r\n\r\n", [b"\n", b"\n"]),
     (b"x" * 5000 + b"\r", b"x" * 4096 + b"\r\n", [b"x" * 4096 + b"\n"]),
 ]
-"""What is typed, what is shown, and which lines come of it."""
+"""Keys that are typed, the text that is shown, and the lines that the program reads."""
 
 
 @pytest.mark.parametrize("size", [1, 3, 10_000])

@@ -1,4 +1,4 @@
-"""UnitedDeployments over the three zones of the simulated nodes, and what kubectl tells of them."""
+"""UnitedDeployments over the three zones of the simulated nodes, as kubectl shows them."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 @dataclass(frozen=True)
 class Kind:
-    """What the workloads of subsets may be.
+    """A kind of workload that subsets may have.
 
     Attributes:
         name: as events tell it.
@@ -63,7 +63,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 @pytest.fixture(params=[name for name, kind in KINDS.items() if kind.partitioned])
 def partitioned(request: pytest.FixtureRequest) -> Kind:
-    """Every kind of which some pods may stay at the old revision."""
+    """Each kind with a partition, so that some pods may stay at the old revision."""
     return KINDS[request.param]
 
 
@@ -170,7 +170,7 @@ class Web:
 
     @property
     def spread(self) -> dict[str, list[str]]:
-        """Subset → the nodes of its pods, of which "" is none."""
+        """Return subset → the nodes of its pods, "" for a pod without a node."""
         return self._by_subset(lambda pod: pod["spec"].get("nodeName", ""))
 
     @property

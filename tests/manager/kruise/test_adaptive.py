@@ -31,7 +31,7 @@ def closed(opened: Web) -> Web:
 
 
 def schedulable(web: Web) -> tuple[str, str, str] | None:
-    """What is told of zone b: status, reason and message."""
+    """Return the condition of zone b: status, reason and message."""
     [entry] = [each for each in web.status.get("subsetStatuses", []) if each["name"] == "zone-b"]
     for condition in entry.get("conditions", []):
         return condition["status"], condition["reason"], condition["message"]

@@ -1,4 +1,4 @@
-"""What kubectl tells of OpenKruise's kinds, and what the server refuses of UnitedDeployments."""
+"""OpenKruise's kinds as kubectl shows them, and UnitedDeployments that the server refuses."""
 
 import json
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def test_kinds_and_fields_are_told_of(kubectl: Kubectl, line: str, says: str) ->
 
 
 def test_rollouts_are_not_for_it(web: Web, kinds: dict[str, Kind], united: Write) -> None:
-    """A kubectl knows the rollouts of built-in kinds alone; of others it is told by conditions."""
+    """kubectl knows the rollouts of built-in kinds alone; the state of others is in their conditions."""
     web.apply(united(kinds["Deployment"]))
     for line in ("rollout status ud/web", "rollout history ud/web", "rollout restart ud/web"):
         web.kubectl.refuses(line, r'error: no kind "UnitedDeployment" is registered for version .*')

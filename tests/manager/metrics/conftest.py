@@ -73,12 +73,12 @@ class Live:
         return named(self._read("GET", "/metrics", None).decode())
 
     def value(self, name: str, /, **labels: str) -> float:
-        """The sample of a name with these labels and no others, 0 where there is none."""
+        """Return the sample of a name with exactly these labels, or 0."""
         samples = (sample for family in self.families().values() for sample in family.samples)
         return next((s.value for s in samples if s.name == name and s.labels == labels), 0.0)
 
     def running(self, label: str) -> int:
-        """How many pods with that label run."""
+        """Return the number of running pods with that label."""
         items = self.ask("GET", f"{PODS}?labelSelector={label}")["items"]
         return sum(pod["status"]["phase"] == "Running" for pod in items)
 

@@ -1,4 +1,4 @@
-"""The Grafana dashboard asks for what is there, and Prometheus is told how to get it."""
+"""The Grafana dashboard asks for metrics that exist, and Prometheus is configured to get them."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def metrics_of(expression: str) -> list[tuple[str, str]]:
 
 
 def matches(labels: dict[str, str], matchers: str) -> bool:
-    """Whether a sample has what matchers ask for, but for what Prometheus adds."""
+    """Return whether a sample's labels match; labels that Prometheus adds are left out."""
     for label, operator, expected in re.findall(r'(\w+)(=~|!=|=)"([^"]*)"', matchers):
         if label not in OF_PROMETHEUS:
             is_equal = re.fullmatch(expected, labels.get(label, "")) is not None

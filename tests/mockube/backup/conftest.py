@@ -35,7 +35,7 @@ class Kept:
     prefix: str = ""
 
     def use(self, work: Callable[[Store], Any]) -> Any:
-        """What comes of using it, opened and closed again."""
+        """Open the store, return the result of `work` with it, and close it again."""
 
         async def used() -> Any:
             store = await open_store(

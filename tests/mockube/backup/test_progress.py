@@ -1,4 +1,4 @@
-"""What a person sees of how far a command is."""
+"""The progress of a command, as a person sees it."""
 
 import io
 from itertools import count
@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 
 def told(stream: io.StringIO, *, quiet: bool = False, seconds: float = 1.0) -> str:
-    """What is told of 200 steps of a second each, or as many as are given."""
+    """Return the progress shown of 2000 items in steps of 100, each of a second, or of the seconds given."""
     clock = (number * seconds for number in count())
     progress = Progress(quiet=quiet, stream=stream, clock=lambda: next(clock))
     with progress.phase("Restoring", 2000) as phase:

@@ -1,4 +1,4 @@
-"""What cannot be backed up or restored is refused, with nothing changed and nothing left behind."""
+"""Refused backups and restores, with nothing changed and nothing left behind."""
 
 import gzip
 import json
@@ -44,7 +44,7 @@ def names(folder: Path) -> set[str]:
 
 
 def rewritten(change: Callable[[Lines], Lines]) -> Callable[[bytes], bytes]:
-    """A backup with other lines, of which gzip's own checksum fits."""
+    """Return a function that changes the lines of a backup; gzip's own checksum fits the result."""
 
     def written(content: bytes) -> bytes:
         lines = [json.loads(line) for line in gzip.decompress(content).splitlines()]

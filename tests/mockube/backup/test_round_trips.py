@@ -1,4 +1,4 @@
-"""What is backed up comes back whole, into either kind of store."""
+"""Backups restore completely, into either kind of store."""
 
 import json
 import re

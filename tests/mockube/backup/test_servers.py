@@ -1,4 +1,4 @@
-"""Backups of servers that run, and what their clients are told after a restore."""
+"""Backups of servers that run, and the answers that their clients get after a restore."""
 
 import gzip
 import json
@@ -97,7 +97,7 @@ def test_a_backup_while_a_server_is_written_to_has_all_that_was_acknowledged_and
 
 
 def gone(client: kubernetes.client.CoreV1Api, version: str) -> bool:
-    """Whether a watch from a version is told that it is too old."""
+    """Return whether a watch from a version gets the error that it is too old."""
     answer = client.list_namespaced_config_map(
         MAPS, watch=True, resource_version=version, timeout_seconds=int(SECONDS), _preload_content=False
     )

@@ -18,7 +18,7 @@ class Group:
     goal: int
 
     def has(self, file: str) -> bool:
-        """Whether a source file belongs to the group."""
+        """Return whether a source file belongs to the group."""
         return self.folder(file) is not None
 
     def folder(self, file: str) -> str | None:

@@ -43,7 +43,7 @@ class Test:
 
 @dataclass(slots=True)
 class FileCoverage:
-    """What the tests of one file run.
+    """The coverage of the tests of one file.
 
     Attributes:
         digest: of the file, and of what it imports from tests.
@@ -87,7 +87,7 @@ class CoverageMap:
         return [self.tests[name] for name in self.lines.get(source, {})]
 
     def runs_at_import(self, source: str, line: int) -> bool:
-        """Whether importing the file, or one that uses it, runs the line."""
+        """Return whether importing the file, or one that uses it, runs the line."""
         return bool(self._at_import.get(source, 0) >> line & 1)
 
 

@@ -110,7 +110,7 @@ def hook(module: str, code: CodeType) -> None:
 
 
 def is_hooked(module: str) -> bool:
-    """Whether a module is imported with its changed code, or not yet at all."""
+    """Return whether a module is imported with its changed code, or not yet at all."""
     imported = sys.modules.get(module)
     return imported is None or isinstance(getattr(imported.__spec__, "loader", None), _Loader)
 

@@ -110,7 +110,7 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What is known of a node by those around it."""
+    """The facts about a node that come from the nodes around it."""
 
     scope: tuple[str, ...] = ()
     running: bool = False
@@ -231,7 +231,7 @@ def _is_cast_type(node: ast.AST, field_name: str, index: int) -> bool:
 
 
 def _untouched(node: ast.AST) -> bool:
-    """Whether a node says nothing that a test could notice, or is for people or type checkers alone."""
+    """Return whether a node has nothing that a test could notice, or is for people or type checkers alone."""
     match node:
         case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
             return _is(target, _UNTOUCHED_NAMES)

@@ -76,7 +76,7 @@ _IMPORTING = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a mutant, and by which test or error."""
+    """The outcome of a mutant, and the test or error that decided it."""
 
     status: str
     by: str = ""
@@ -94,7 +94,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a test may take: so many seconds, and so many times what it took without the mutant."""
+    """The time that a test may take: so many seconds, and so many times what it took without the mutant."""
 
     seconds: float = 5.0
     times: float = 8.0
@@ -179,7 +179,7 @@ class Slot:
         return verdict
 
     def _is_sound(self, test: Test, *, fresh: bool, job: Job) -> bool:
-        """Whether a test passes in such a fork without a mutant; each is asked once."""
+        """Return whether a test passes in such a fork without a mutant; each is tried once."""
         if (test.id, fresh) not in self._sound:
             verdict = self._tried(Job(job.mutant, [test], fresh, control=True))
             self._sound[test.id, fresh] = verdict.status == SURVIVED

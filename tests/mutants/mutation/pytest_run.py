@@ -14,7 +14,7 @@ import pytest
 from mutation.install import is_hooked
 
 START, FAILED, PASSED, BROKEN, UNCOLLECTED = "start", "failed", "passed", "broken", "uncollected"
-"""What a runner says: a test starts; one has failed; all have passed; the runner is broken; the tests cannot be had."""
+"""The messages of a runner: a test starts; one has failed; all have passed; it is broken; tests cannot be collected."""
 
 Send = Callable[[str, str], None]
 

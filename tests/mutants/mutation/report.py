@@ -1,4 +1,4 @@
-"""What is printed: progress, survivors as diffs, and a table by folder."""
+"""The printed report: progress, survivors as diffs, and a table by folder."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -48,7 +48,7 @@ async def registry():
 
 @pytest.fixture
 async def stored(registry):
-    """A pod as it is stored, and the function that decodes it anew."""
+    """A function that decodes a stored pod afresh at each call."""
     pods = registry.table.find("", "v1", "pods")
     sent = Body({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": SPEC})
     written = await create(registry, Target(pods, "default"), sent, WriteOptions(User("u")))
@@ -82,13 +82,13 @@ def turned(value):
 
 
 def near(value):
-    """What the value might be taken for."""
+    """Return another value that this one might be mistaken for."""
     return next((other for one, other in NEAR if type(one) is type(value) and one == value), value)
 
 
 @st.composite
 def bodies(draw, stored):
-    """What a kubelet may send of a pod: its spec as it is, in another order, a little off, or not at all."""
+    """Draw a pod as a kubelet may send it: its spec as it is, in another order, a little off, or not at all."""
     pod = stored()
     pod["status"] = draw(st.sampled_from([STATUS, {"podIP": "10.0.0.2"}, {}, None, STATUS | {"unknown": 1}]))
     spec = pod["spec"]
@@ -104,7 +104,7 @@ def bodies(draw, stored):
 
 
 def outcome(registry, raw, stored, *, validation, kept):
-    """What is stored of a status update, or told instead."""
+    """Return the object that a status update stores, or the error that it gets instead."""
     resource, old = registry.table.find("", "v1", "pods"), stored()
     try:
         decoded = registry.decoder.decode(resource, Body(orjson.loads(raw), raw), validation=validation, kept=kept)

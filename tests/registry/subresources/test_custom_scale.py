@@ -145,7 +145,7 @@ def test_there_has_to_be_a_place_for_replicas():
 
 @pytest.fixture
 async def crews(client):
-    """A server that serves crews, of which there is one."""
+    """A client of a server that serves crews, with one crew."""
     await client.do(f"POST {CRDS}", CREWS)
     async with asyncio.timeout(SECONDS):
         while (await client.ask(f"GET {HERE}"))[0] != 200:

@@ -1,4 +1,4 @@
-"""What is wrong with the parts of custom objects that a Scale tells of."""
+"""Errors in the parts of custom objects that a Scale shows."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What becomes of an eviction, by the pod and by its budget (core/pod/storage/eviction.go)."""
+"""The outcome of an eviction, by the pod and by its budget (core/pod/storage/eviction.go)."""
 
 from importlib import import_module
 from typing import Any

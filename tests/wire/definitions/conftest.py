@@ -48,7 +48,7 @@ def definition():
 
 @pytest.fixture
 def customs(api, definition):
-    """What tests do with definitions and custom objects on the server."""
+    """Helpers for definitions and custom objects on the server."""
 
     async def until(name, is_so):
         async with asyncio.timeout(SECONDS):

@@ -29,7 +29,7 @@ DEFINITIONS = [path for path in SHIPPED if path.suffix == ".yaml" and path.paren
 EXAMPLES = {path.stem: path for path in SHIPPED if path.suffix == ".yaml" and path.parent.name == "resources"}
 YAML = {"Content_Type": "application/yaml"}
 INT_OR_STRING = '299 - "unrecognized format \\"int-or-string\\""'
-"""What a real server warns of as well: as a format it means nothing."""
+"""A warning that a real server gives as well: the format means nothing to it."""
 
 
 def example(name: str) -> dict[str, Any]:
@@ -107,7 +107,7 @@ FILLED_IN: dict[str, list[tuple[str, Any]]] = {
     "simplejob": [("spec.cluster.spec.idleTimeout", 0), ("spec.job.spec.restartPolicy", "OnFailure")],
     "failedjob": [("spec.cluster.spec.idleTimeout", 0)],
 }
-"""What the definitions' defaults add to the examples."""
+"""The fields that the definitions' defaults add to the examples."""
 
 ABSENT = object()
 WORKER = ("spec", "worker")
@@ -116,7 +116,7 @@ SCHEDULER = ("spec", "cluster", "spec", "scheduler", "spec", "containers", 0)
 
 
 def mistyped(path: str, kind: str, given: str) -> str:
-    """What is said of a value of another type."""
+    """Return the error for a value of another type."""
     return f'{path}: Invalid value: "{given}": {path} in body must be of type {kind}: "{given}"'
 
 

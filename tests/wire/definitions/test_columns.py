@@ -1,4 +1,4 @@
-"""What Tables show of custom objects follows the definition's columns, on a running server."""
+"""Tables show custom objects by the definition's columns, on a running server."""
 
 import asyncio
 

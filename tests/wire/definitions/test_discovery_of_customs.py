@@ -1,4 +1,4 @@
-"""What discovery and OpenAPI tell of a custom kind while its definition is not Established, or goes."""
+"""Discovery and OpenAPI of a custom kind while its definition is not Established, or goes."""
 
 import base64
 
@@ -24,7 +24,7 @@ def webhook(**client):
 
 
 async def told_of(api, version="v1"):
-    """What the group's legacy document says of widgets; {} where it is not there, or says nothing."""
+    """Return the entry for widgets in the group's legacy document; {} without a document or an entry."""
     reply = await api.get(f"/apis/example.com/{version}")
     listed = reply.json["resources"] if reply.code == 200 else ()
     return next((each for each in listed if each["name"] == "widgets"), {})
@@ -160,6 +160,6 @@ async def test_the_hash_of_the_stored_version_is_told_only_where_that_is_served(
 
 
 async def states(api, version):
-    """What is told of widgets, asked for until somebody is content with it; the test's clock ends what is never so."""
+    """Yield the entry for widgets until the caller has seen what it waits for; the test's timeout ends it."""
     for _ in range(10_000):
         yield await told_of(api, version)

@@ -64,7 +64,7 @@ class Stored:
 
 @dataclass
 class Definition:
-    """What a definition says; `storage` is one of its versions."""
+    """The versions of a definition; `storage` is one of them."""
 
     versions: dict[str, Version]
     storage: str
@@ -74,15 +74,15 @@ class Definition:
         return [name for name, version in self.versions.items() if version.served]
 
     def written(self, version: str, spec: Spec) -> Spec:
-        """What comes in, as the version that it comes in makes it."""
+        """Return a spec as the version that it is written in completes it."""
         return self.versions[version].completed(spec)
 
     def stored(self, version: str, spec: Spec) -> Stored:
-        """What was written in a version, as it is kept."""
+        """Return a spec that was written in a version, as it is stored."""
         return Stored(self.storage, spec if version == self.storage else self.versions[self.storage].pruned(spec))
 
     def read(self, version: str, obj: Stored) -> Spec:
-        """An object as it is told in a version."""
+        """Return an object as it is shown in a version."""
         known = self.versions.get(obj.version)
         spec = known.completed(obj.spec) if known else obj.spec
         return spec if version == obj.version else self.versions[version].pruned(spec)
@@ -112,7 +112,7 @@ class Write:
     code: int = 0
 
     def outcomes(self, states: tuple[Definition, Definition]) -> list[Stored]:
-        """What may be stored: each stage sees the definition as it was or as it will be, and none goes back."""
+        """Return what may be stored: each stage sees the definition as it was or as it will be, and never goes back."""
         outcomes = []
         for seen, decoded, kept in combinations_with_replacement(states, 3):
             if self.version in seen.served and self.version in decoded.served:
@@ -301,7 +301,7 @@ class Edits(RuleBasedStateMachine):
         *,
         goes: bool = False,
     ) -> None:
-        """Read what nobody writes until an edit is done: it is told as before it or as after it."""
+        """Read an object that nobody writes until an edit is done: it is shown as before or as after the edit."""
         readings = [
             {name: state.read(version, obj) for name, obj in objects.items()} for state in _that_serve(states, version)
         ]
@@ -313,7 +313,7 @@ class Edits(RuleBasedStateMachine):
                 assert {name: stored.get(name) for name in objects} in readings
 
     async def _settled(self, write: Write) -> None:
-        """A write that nothing disturbs, and what a watch tells of it."""
+        """Do a write that nothing disturbs, and check the watch's event of it."""
         path, version = here(write.version), self.api.now
         async with self.api.watch(f"{path}?watch=1&resourceVersion={version}") as watched:
             await self._write(write)

@@ -1,4 +1,4 @@
-"""What a method on a path of a custom resource means: its server derives a verb, and knows no routes."""
+"""Methods on paths of custom resources: the server derives a verb, and knows no routes."""
 
 import asyncio
 import json

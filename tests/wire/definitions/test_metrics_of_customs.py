@@ -1,4 +1,4 @@
-"""Metrics tell of custom kinds under their own group, version and resource, as long as they are served."""
+"""Metrics name custom kinds by their own group, version and resource, as long as they are served."""
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -22,7 +22,7 @@ async def samples(api, name, **labels):
 
 
 async def test_requests_are_counted_by_group_version_and_resource(api, customs):
-    await api.get(HERE)  # of which nobody knows yet what it is
+    await api.get(HERE)  # a path that no definition serves yet
     await customs.define(version={"subresources": {"status": {}}})
     await api.post(HERE, widget("a"))
     await api.post(HERE, widget("a"))

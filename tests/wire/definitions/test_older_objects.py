@@ -49,7 +49,7 @@ async def change(api, *versions, **spec):
 
 
 def stored(api, name="a"):
-    """What lies in the store of a widget."""
+    """Return a widget as it is stored."""
     kv = api.running.registry.storage.store.get(f"/registry/example.com/widgets/default/{name}")
     return json.loads(kv.value)
 

@@ -1,4 +1,4 @@
-"""Who owns the fields of custom objects after writes that managedFields cannot follow, and of scales."""
+"""Owners of the fields of custom objects after writes that managedFields cannot follow, and of scales."""
 
 import pytest
 
@@ -98,7 +98,7 @@ async def test_a_scale_comes_as_its_metadata_alone(scalable):
 
 @pytest.fixture
 async def tightened(api, customs):
-    """Two objects of a kind that has another schema since, of which one no longer fits."""
+    """Two objects of a kind that has another schema since; one of them no longer fits it."""
     schema = {"type": "object", "properties": {"spec": FREE, "status": FREE}}
     await customs.define(version={"schema": {"openAPIV3Schema": schema}, "subresources": {"status": {}}})
     await api.post(HERE, widget(size="large", keep="y"))

@@ -1,4 +1,4 @@
-"""What goes wrong with one definition is tried again, and is nothing to the others; late events undo nothing."""
+"""Failures with one definition are retried and do not affect the others; late events undo nothing."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What users of custom kinds are warned of: finalizers of odd names, and versions that are on their way out."""
+"""The warnings that users of custom kinds get: finalizers of odd names, and deprecated versions."""
 
 import pytest
 

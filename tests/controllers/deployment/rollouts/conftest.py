@@ -40,7 +40,7 @@ KINDS = (DEPLOYMENT, REPLICA_SET, POD)
 
 
 class Server:
-    """What the API server does with objects of three kinds, as far as controllers can tell."""
+    """A fake API server for objects of three kinds, faithful as far as controllers can tell."""
 
     def __init__(self) -> None:
         self.now = START
@@ -159,7 +159,7 @@ class Cluster:
         self.start()
 
     def start(self) -> None:
-        """Start the controllers anew: all they knew is gone."""
+        """Start the controllers afresh: all they knew is gone."""
         self.caches = Caches(self.profile, Settings())
         self.timers: list[tuple[float, str, str]] = []
         self.running = {
@@ -267,7 +267,7 @@ class Cluster:
         return [pod for pod in pods if not of or pod["metadata"]["ownerReferences"][0]["name"] == of["of"]]
 
     def set_ready(self, pod: Any, ready: str = "True") -> None:
-        """What a kubelet says of a pod."""
+        """Set the Ready condition of a pod, as a kubelet does."""
         condition = {"type": "Ready", "status": ready, "lastTransitionTime": stamp(self.server.now)}
         status = {"phase": "Running", "conditions": [condition]}
         self.server.update(POD, self.server.get(POD, key_of(pod)) | {"status": status}, "status")

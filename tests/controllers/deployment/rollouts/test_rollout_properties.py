@@ -1,4 +1,4 @@
-"""What holds through any rollout: random edits, pods, lags, lost and repeated events, and restarts of the manager."""
+"""Invariants of any rollout: random edits, pods, lags, lost and repeated events, and restarts of the manager."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,7 +87,7 @@ def sleep(cluster, seconds):
 
 
 def undo(cluster):
-    """What kubectl rollout undo does: the template of the revision before the newest."""
+    """Do what kubectl rollout undo does: set the template of the revision before the newest."""
     known = sorted(cluster.sets, key=lambda replica_set: int_annotation(replica_set, REVISION) or 0)
     if len(known) > 1:
         cluster.edit(template=without_hash(known[-2]["spec"]["template"]), paused=False)
@@ -275,13 +275,13 @@ reversals = st.one_of(
 
 
 def untold(request):
-    """ReplicaSets do what they should, and what they tell of it is not heard."""
+    """Refuse status updates of ReplicaSets: they do what they should, but nobody can see it."""
     is_status_write = isinstance(request, Update) and request.kind is REPLICA_SET and request.subresource == "status"
     return unavailable("later") if is_status_write else None
 
 
 def secure(cluster):
-    """How many pods are ready and will stay, whatever the ReplicaSets do about the sizes that they have by now."""
+    """Count the pods that are ready and will stay, whatever the ReplicaSets do about their current sizes."""
     sizes = [(replica_set["metadata"]["name"], replicas_of(replica_set)) for replica_set in cluster.sets]
     return sum(min(size, sum(map(is_ready, cluster.pods(of=name)))) for name, size in sizes)
 

@@ -10,7 +10,7 @@ RESTARTED = "kubectl.kubernetes.io/restartedAt"
 
 
 def restart(cluster, at):
-    """What kubectl rollout restart does."""
+    """Do what kubectl rollout restart does."""
     old = cluster.deployment["spec"]["template"]
     cluster.edit(template=old | {"metadata": old["metadata"] | {"annotations": {RESTARTED: at}}})
 

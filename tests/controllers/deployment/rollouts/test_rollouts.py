@@ -14,7 +14,7 @@ def available(cluster):
 
 
 def tells(request, replica_set):
-    """Whether a request is that set's status."""
+    """Return whether a request updates the status of that ReplicaSet."""
     status = isinstance(request, Update) and request.subresource == "status"
     return status and request.obj["metadata"]["uid"] == replica_set["metadata"]["uid"]
 

@@ -1,4 +1,4 @@
-"""What containers of pods may be."""
+"""Validation of the containers of pods."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What pods of one operating system may not ask for, field by field (validateLinux and validateWindows)."""
+"""The fields that pods of one operating system may not set, one by one (validateLinux and validateWindows)."""
 
 from typing import Any
 

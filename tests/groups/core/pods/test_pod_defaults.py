@@ -1,4 +1,4 @@
-"""What a pod's spec means where it says nothing."""
+"""Defaults of a pod's spec."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What creation and updates make of a pod."""
+"""The strategy of pods: what creation and updates change."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""What may change in a pod that exists, and in its status."""
+"""Validation of updates of a pod, and of its status."""
 
 from typing import Any
 

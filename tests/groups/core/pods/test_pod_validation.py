@@ -1,4 +1,4 @@
-"""What pods may be: volumes, where they run, and what else people get wrong."""
+"""Validation of pods: volumes, scheduling, and what else people get wrong."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What of a UnitedDeployment may change, and what not (workloads.md, section 4)."""
+"""Validation of updates of a UnitedDeployment: the fields that may change (workloads.md, section 4)."""
 
 import pytest
 from united_specs import ADVANCED, DEPLOYMENT, STATEFUL, subset, template, united

@@ -1,4 +1,4 @@
-"""What the server itself does for UnitedDeployments: defaults, and what it leaves alone (workloads.md, section 4)."""
+"""The server's part in UnitedDeployments: defaults, and fields that it leaves alone (workloads.md, section 4)."""
 
 import copy
 
