@@ -226,14 +226,14 @@ def parser() -> argparse.ArgumentParser:
 
 def _etcd_flags(flags: argparse.ArgumentParser) -> None:
     add, etcd = flags.add_argument, DEFAULT.etcd
-    add("--etcd-prefix", default=etcd.prefix, metavar="PREFIX", help="what all keys in etcd begin with")
+    add("--etcd-prefix", default=etcd.prefix, metavar="PREFIX", help="the prefix of all keys in etcd")
     add(
         "--etcd-cafile",
         type=Path,
         metavar="FILE",
-        help="who signs the certificates of etcd; whom the system trusts if none",
+        help="CA certificates that signed etcd's certificate (default: the system's)",
     )
-    add("--etcd-certfile", type=Path, metavar="FILE", help="the certificate that is shown to etcd")
+    add("--etcd-certfile", type=Path, metavar="FILE", help="the client certificate for etcd")
     add("--etcd-keyfile", type=Path, metavar="FILE", help="the key of that certificate")
     add("--etcd-user", default="", metavar="NAME", help="the user of etcd")
     add("--etcd-password-file", type=Path, metavar="FILE", help="a file with that user's password")
@@ -242,7 +242,7 @@ def _etcd_flags(flags: argparse.ArgumentParser) -> None:
         type=duration,
         default=duration_text(int(etcd.compaction)),
         metavar="DURATION",
-        help="how long etcd keeps history; 0 for ever",
+        help="how long etcd keeps history; 0: forever",
     )
 
 
@@ -266,7 +266,7 @@ def _service_flags(flags: argparse.ArgumentParser) -> None:
         "--service-account-signing-key-file",
         type=Path,
         metavar="FILE",
-        help="the key that signs tokens; made anew where absent",
+        help="the key that signs tokens; created if the file does not exist",
     )
 
 
@@ -306,7 +306,7 @@ def _limit_flags(flags: argparse.ArgumentParser) -> None:
         const=True,
         default="true",
         metavar="BOOL",
-        help="warn clients that write what is stored and not carried out",
+        help="warn clients that write objects which are stored but have no effect",
     )
 
 

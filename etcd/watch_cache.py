@@ -191,10 +191,10 @@ class WatchCache:
             except StoreError as error:
                 is_new = str(error) != self.health_error
                 self.health_error = str(error)
-                log.log(logging.WARNING if is_new else logging.DEBUG, "the watch of etcd begins anew: %s", error)
+                log.log(logging.WARNING if is_new else logging.DEBUG, "the watch of etcd starts again: %s", error)
             except Exception as error:
                 self.health_error = f"the watch of etcd failed: {error!r}"
-                log.exception("the watch of etcd failed and begins anew")
+                log.exception("the watch of etcd failed and starts again")
             delay = first if self.engine.revision > last_revision else min(delay * 2, longest)
             await asyncio.sleep(delay)
 

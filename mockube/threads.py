@@ -27,7 +27,7 @@ class _HeldContext(Generic[T]):
     left: Future[None] = field(default_factory=Future)
 
     async def hold_open(self) -> None:
-        """Keep the context open until told to leave; enter and leave in one task, as cancel scopes require."""
+        """Keep the context open until it is left; one task enters and leaves it, as cancel scopes require."""
         loop, leave = asyncio.get_running_loop(), asyncio.Event()
         async with self.context as value:
             self.entered.set_result((value, lambda: loop.call_soon_threadsafe(leave.set)))

@@ -104,7 +104,7 @@ class Registry:
     event_ttl: float = 0.0
 
     def ttl_of(self, resource: Resource) -> float:
-        """Return for how many seconds objects of a kind are kept after their last write, 0 for ever."""
+        """Return the seconds for which objects of a kind are kept after their last write; 0 means forever."""
         return self.event_ttl if resource.storage_prefix == "events" else 0.0
 
     def fields_of(self, resource: Resource) -> Struct:

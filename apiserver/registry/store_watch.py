@@ -30,7 +30,7 @@ async def follow(store: Store, prefix: str, process: Process) -> None:
 
 
 async def next_within(watcher: Watcher, seconds: float | None) -> Sequence[Event]:
-    """Return the next events, () if none come in time; None waits for ever."""
+    """Return the next events, () if none come in time; None waits without limit."""
     try:
         async with asyncio.timeout(seconds):
             return await watcher.next()

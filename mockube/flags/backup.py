@@ -33,7 +33,7 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     add("file", type=Path, metavar="FILE", help="the file to write")
     add("--force", action="store_true", help="replace FILE if it exists")
     add("--with-pki", action="store_true", help="add the keys, certificates and tokens of the data directory")
-    add("-q", "--quiet", action="store_true", help="tell nothing but errors")
+    add("-q", "--quiet", action="store_true", help="print nothing but errors")
     declare_store(command)
 
 

@@ -30,7 +30,7 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
         "--certificate-authority",
         type=Path,
         metavar="FILE",
-        help="who signed the server's certificate (default: whom the system trusts)",
+        help="CA certificates that signed the server's certificate (default: the system's)",
     )
     add("--timeout", type=_seconds, default=5.0, metavar="SECONDS", help="how long it may take (default: %(default)s)")
 

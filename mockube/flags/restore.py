@@ -45,7 +45,7 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
         help="the highest resourceVersion that clients have seen of the old server; if not given, estimated from the "
         "backup's age; 0 if none goes on with the new one",
     )
-    add("-q", "--quiet", action="store_true", help="tell nothing but errors")
+    add("-q", "--quiet", action="store_true", help="print nothing but errors")
     declare_store(command)
 
 

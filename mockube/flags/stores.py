@@ -34,11 +34,16 @@ def declare_store(command: argparse.ArgumentParser) -> None:
 def declare_etcd(command: argparse.ArgumentParser) -> None:
     """Add the flags that say how to reach etcd."""
     add = command.add_argument_group("etcd").add_argument
-    add("--etcd-prefix", default=_PREFIX, metavar="PREFIX", help="what all keys begin with (default: %(default)s)")
-    add("--etcd-cafile", type=Path, metavar="FILE", help="who signs its certificates; whom the system trusts if none")
-    add("--etcd-certfile", type=Path, metavar="FILE", help="the certificate that is shown to it")
+    add("--etcd-prefix", default=_PREFIX, metavar="PREFIX", help="the prefix of all keys (default: %(default)s)")
+    add(
+        "--etcd-cafile",
+        type=Path,
+        metavar="FILE",
+        help="CA certificates that signed etcd's certificate (default: the system's)",
+    )
+    add("--etcd-certfile", type=Path, metavar="FILE", help="the client certificate for etcd")
     add("--etcd-keyfile", type=Path, metavar="FILE", help="the key of that certificate")
-    add("--etcd-user", default="", metavar="NAME", help="a user of it")
+    add("--etcd-user", default="", metavar="NAME", help="the user of etcd")
     add("--etcd-password-file", type=Path, metavar="FILE", help="a file with that user's password")
 
 

@@ -42,7 +42,7 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     add(
         "--no-unsupported-warnings",
         action="store_true",
-        help="do not warn clients that write what is stored and not carried out",
+        help="do not warn clients that write objects which are stored but have no effect",
     )
     add("-v", "--verbose", action="count", default=0, help="log every request to stderr")
     _declare_manager(command.add_argument_group("controllers and nodes"))

@@ -93,7 +93,7 @@ class WalkError(Exception):
 
 
 STEPS = 50_000
-"""The most values to visit per object: a path with several recursive descents would take nearly for ever."""
+"""The most values to visit per object: a path with several recursive descents would take nearly forever."""
 
 
 class Steps:
