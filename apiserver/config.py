@@ -13,7 +13,7 @@ from apiserver.component_base.flags import Help, add_process_flags, boolean, dur
 from apiserver.endpoints.kubelet_proxy import KubeletClientConfig
 from apiserver.endpoints.server import InflightLimits
 
-FEWEST_ADDRESSES = 8
+MIN_ADDRESSES = 8
 """The smallest range of Service addresses (kube-apiserver's limit on the size of its mask)."""
 
 
@@ -116,10 +116,10 @@ def check(config: Config) -> Config:
         raise ConfigError(f"Kubernetes {config.version} is not known here: choose one of {known[0]} to {known[-1]}")
     try:
         for cidr in config.service_cluster_ip_range.split(","):
-            if ipaddress.ip_network(cidr).num_addresses < FEWEST_ADDRESSES:
+            if ipaddress.ip_network(cidr).num_addresses < MIN_ADDRESSES:
                 raise ConfigError(
                     f"--service-cluster-ip-range: {cidr} has no room for Services: give a network of at least "
-                    f"{FEWEST_ADDRESSES} addresses"
+                    f"{MIN_ADDRESSES} addresses"
                 )
     except ValueError as error:
         raise ConfigError(f"--service-cluster-ip-range: {error}") from error

@@ -24,7 +24,7 @@ SHUTDOWN = 5.0
 """Seconds that requests in flight may take when the server stops."""
 _PORT_ERRORS = frozenset((errno.EADDRINUSE, errno.EACCES))
 """Errors that another port would avoid."""
-LONGEST_LINE = 128 * 1024
+MAX_LINE_BYTES = 128 * 1024
 """The longest request line in bytes: it may hold selectors of a thousand values (aiohttp's default is 8 KiB)."""
 
 
@@ -51,7 +51,7 @@ async def listening(config: Config, handle: Handle, *, stops: Sequence[Stop]) ->
         handler_cancellation=True,
         access_log=None,
         keepalive_timeout=KEEP_ALIVE,
-        max_line_size=LONGEST_LINE,
+        max_line_size=MAX_LINE_BYTES,
         auto_decompress=False,  # as kube-apiserver, which takes a compressed body for malformed JSON
     )
     runner = web.ServerRunner(listener, shutdown_timeout=SHUTDOWN)

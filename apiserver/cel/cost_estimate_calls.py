@@ -12,7 +12,7 @@ from apiserver.cel.types import CelType
 
 _PATTERN = 0.25
 _MAKE_LIST = 10
-_LONGEST_FORMAT, _LONGEST_NAME_PATTERN = 64, 128
+_MAX_FORMAT_LENGTH, _MAX_NAME_PATTERN_LENGTH = 64, 128
 _ADDRESS = Size(4, 16)
 
 
@@ -118,7 +118,7 @@ def _parse_cost(operand: Operand) -> int:
 
 
 def _validate(args: Sequence[Operand]) -> CallEstimate:
-    return CallEstimate(scaled(args[1].size.read(), _LONGEST_NAME_PATTERN * _PATTERN))
+    return CallEstimate(scaled(args[1].size.read(), _MAX_NAME_PATTERN_LENGTH * _PATTERN))
 
 
 def _addition_cost(args: Sequence[Operand]) -> CallEstimate:
@@ -136,7 +136,7 @@ def _equal(args: Sequence[Operand]) -> CallEstimate:
         if kind.name in ("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"):
             return CallEstimate(1)
         if kind.name == "kubernetes.NamedFormat":
-            return CallEstimate(scaled(_LONGEST_FORMAT, 0.1))
+            return CallEstimate(scaled(_MAX_FORMAT_LENGTH, 0.1))
         if kind.name == "kubernetes.URL":
             return CallEstimate(args[1].size.read() if args[1].size != UNKNOWN else ONE.read())
     return _compared(args)

@@ -20,7 +20,7 @@ from apiserver.cel.parser import TooDeepError, parse_expression
 if TYPE_CHECKING:
     from cel_expr_python import cel
 
-_LONGEST, _LONGEST_KEPT = 100_000, 2000
+_MAX_SIZE, _MAX_CACHED_LENGTH = 100_000, 2000
 
 _REWORDED = (  # messages of the library that differ from upstream's, and upstream's
     (
@@ -42,9 +42,9 @@ def parse(text: str, environment: Environment = STORED_EXPRESSIONS) -> ParsedExp
     Raises:
         CompileError: the text is no valid expression.
     """
-    if len(text) > _LONGEST:
-        raise _error_without_position(f"expression code point size exceeds limit: size: {len(text)}, limit {_LONGEST}")
-    if environment is not STORED_EXPRESSIONS or len(text) > _LONGEST_KEPT:
+    if len(text) > _MAX_SIZE:
+        raise _error_without_position(f"expression code point size exceeds limit: size: {len(text)}, limit {_MAX_SIZE}")
+    if environment is not STORED_EXPRESSIONS or len(text) > _MAX_CACHED_LENGTH:
         return _parsed(text, environment)
     return _parse_cached(text)
 

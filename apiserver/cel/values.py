@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from apiserver.api.golang.values import go_text
 
-_LEAST, _END, _UNSIGNED_END = -(2**63), 2**63, 2**64
+_MIN_INT64, _END, _UNSIGNED_END = -(2**63), 2**63, 2**64
 
 
 class EvaluationError(Exception):
@@ -37,7 +37,7 @@ class Uint(int):
 
 def is_int64(value: int) -> bool:
     """Return True if a number is an int64 (`in range(...)` would be slow: it compares a Uint with each number)."""
-    return _LEAST <= value < _END
+    return _MIN_INT64 <= value < _END
 
 
 def is_uint64(value: int) -> bool:

@@ -41,20 +41,20 @@ def response(
     return answer
 
 
-MOST_WARNED, CUT_TO = 4096, 256
+MAX_WARNING_CHARACTERS, SHORTENED_CHARACTERS = 4096, 256
 """The characters of all warnings of an answer, and of each warning if there are more (filters/warning.go)."""
 
 
 def _limited(warnings: Iterable[str]) -> list[str]:
     """Return the distinct texts; if they are too long in total, only as many of their beginnings as fit."""
     texts = list(dict.fromkeys(filter(None, warnings)))
-    if sum(map(len, texts)) <= MOST_WARNED:
+    if sum(map(len, texts)) <= MAX_WARNING_CHARACTERS:
         return texts
     written, kept = 0, []
     for text, so_far in zip(texts, accumulate(map(len, texts)), strict=True):
-        if written >= MOST_WARNED and so_far - len(text) > MOST_WARNED:
+        if written >= MAX_WARNING_CHARACTERS and so_far - len(text) > MAX_WARNING_CHARACTERS:
             break
-        kept.append(text[:CUT_TO])
+        kept.append(text[:SHORTENED_CHARACTERS])
         written += len(kept[-1])
     return kept
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mockube.failures import fail
 
-_MOST: Final = 2000
+_MAX_SHOWN_BYTES: Final = 2000
 """The most bytes of a refusal that are shown."""
 
 
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         connection.request("GET", f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}")
         response = connection.getresponse()
-        text = response.read(_MOST).decode(errors="replace").strip()
+        text = response.read(_MAX_SHOWN_BYTES).decode(errors="replace").strip()
     except (OSError, HTTPException) as error:
         return _not_ready(options.url, str(error) or type(error).__name__)
     finally:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mockube.flags.stores import declare_store, interrupted_by_sigterm
 
-_HIGHEST: Final = 2**62
+_MAX_ABOVE: Final = 2**62
 """The highest resourceVersion to restore above: as many again are left above it."""
 _DESCRIPTION: Final = """\
 Put all objects of a backup into an empty store, which need not be of the kind that the backup is of. The file is
@@ -58,6 +58,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _revision(text: str) -> int:
-    if not text.isdecimal() or int(text) > _HIGHEST:
-        raise argparse.ArgumentTypeError(f"{text} is no resourceVersion: give a number up to {_HIGHEST}")
+    if not text.isdecimal() or int(text) > _MAX_ABOVE:
+        raise argparse.ArgumentTypeError(f"{text} is no resourceVersion: give a number up to {_MAX_ABOVE}")
     return int(text)

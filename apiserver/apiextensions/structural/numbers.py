@@ -15,7 +15,7 @@ from apiserver.api.meta import Obj
 RANGES_SINCE = 36
 """The minor release since which values must fit the range of their format."""
 
-MOST, LEAST = (1 << 63) - 1, -(1 << 63)
+MAX_INT64, MIN_INT64 = (1 << 63) - 1, -(1 << 63)
 """The range of an int64."""
 
 _EXACT = (1 << 53) - 1
@@ -39,7 +39,7 @@ class NumberError:
 
 def in_go(value: Any) -> Any:
     """Return a number as Go reads it: a float64 if no int64 holds it."""
-    return value if type(value) is not int or LEAST <= value <= MOST else float(value)
+    return value if type(value) is not int or MIN_INT64 <= value <= MAX_INT64 else float(value)
 
 
 def is_whole(value: float) -> bool:
@@ -82,11 +82,11 @@ def int_bounds(schema: Obj, *, kind: str, form: str, minor: int) -> tuple[int, i
     """Return the range of an int64; None if only `number_errors` can tell which values are valid."""
     least, most = _float(schema.get("minimum")), _float(schema.get("maximum"))
     limits = [limit for limit in (least, most) if limit is not None]
-    if schema.get("multipleOf") is not None or not all(LEAST <= limit < -LEAST for limit in limits):
+    if schema.get("multipleOf") is not None or not all(MIN_INT64 <= limit < -MIN_INT64 for limit in limits):
         return None
     if any(any(_out_of_range(limit, kind, form, "", minor=minor)) for limit in limits):
         return None
-    low, high = (-_INT32, _INT32 - 1) if form == "int32" and minor >= RANGES_SINCE else (LEAST, MOST)
+    low, high = (-_INT32, _INT32 - 1) if form == "int32" and minor >= RANGES_SINCE else (MIN_INT64, MAX_INT64)
     if least is not None:
         low = max(low, int(least) + bool(schema.get("exclusiveMinimum")))
     if most is not None:

@@ -10,7 +10,7 @@ from apiserver.api.validation.contract import Errors, same_on_update
 from apiserver.groups.admissionregistration.defaults import default_match
 from apiserver.groups.admissionregistration.rules import (
     FAILURE_POLICIES,
-    MOST_ANNOTATIONS,
+    MAX_ANNOTATIONS,
     match_conditions,
     match_resources,
 )
@@ -103,8 +103,8 @@ def _validation(validation: Obj) -> Iterator[FieldError]:
 
 
 def _audit_annotations(annotations: list[Obj] | tuple[()]) -> Iterator[FieldError]:
-    if len(annotations) > MOST_ANNOTATIONS:
-        detail = f"must not have more than {MOST_ANNOTATIONS} auditAnnotations"
+    if len(annotations) > MAX_ANNOTATIONS:
+        detail = f"must not have more than {MAX_ANNOTATIONS} auditAnnotations"
         yield field.invalid("auditAnnotations", annotations, detail)
     seen = set()
     for index, annotation in enumerate(annotations):

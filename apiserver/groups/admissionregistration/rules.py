@@ -15,7 +15,7 @@ FAILURE_POLICIES = frozenset({"Fail", "Ignore"})
 
 MATCH_POLICIES = frozenset({"Equivalent", "Exact"})
 
-_MAX_CONDITIONS, MOST_ANNOTATIONS = 64, 20
+_MAX_CONDITIONS, MAX_ANNOTATIONS = 64, 20
 
 
 def operations_rule(rule: Obj) -> Iterator[FieldError]:

@@ -68,7 +68,7 @@ STATEFUL_SET_STRATEGY = Strategy(
     has_status=True,
 )
 
-_KEPT = frozenset(
+_UPDATABLE_FIELDS = frozenset(
     {
         "replicas",
         "ordinals",
@@ -145,7 +145,7 @@ def _stateful_set_spec(spec: Obj) -> list[FieldError]:
 
 
 def _stateful_set_changes(new: Obj, old: Obj) -> FieldErrors:
-    fixed = [{name: value for name, value in spec.items() if name not in _KEPT} for spec in (new, old)]
+    fixed = [{name: value for name, value in spec.items() if name not in _UPDATABLE_FIELDS} for spec in (new, old)]
     return () if same(*fixed) else (field.forbidden("", _FROZEN),)
 
 

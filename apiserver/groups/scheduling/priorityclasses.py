@@ -19,7 +19,7 @@ def default_priority_class(priority_class: Obj) -> None:
     priority_class.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
-_HIGHEST_PRIORITY = 1_000_000_000
+_MAX_USER_PRIORITY = 1_000_000_000
 
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
@@ -33,8 +33,8 @@ def _validate_priority_class(priority_class: Obj) -> Iterator[FieldError]:
         if problem:
             detail = "priority class names with 'system-' prefix are reserved for system use only. error: "
             yield field.forbidden("metadata.name", detail + problem)
-    elif value > _HIGHEST_PRIORITY:
-        detail = f"maximum allowed value of a user defined priority is {_HIGHEST_PRIORITY}"
+    elif value > _MAX_USER_PRIORITY:
+        detail = f"maximum allowed value of a user defined priority is {_MAX_USER_PRIORITY}"
         yield field.forbidden("value", detail)
     policy = priority_class.get("preemptionPolicy")
     if policy is not None:

@@ -168,9 +168,9 @@ def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
     return not meta.get("deletionGracePeriodSeconds")
 
 
-_FIXED = ("generation", "creationTimestamp", "deletionTimestamp")
+_IMMUTABLE_FIELDS = ("generation", "creationTimestamp", "deletionTimestamp")
 """Fields that an update cannot change, whatever it contains."""
-_KEPT = ("name", "namespace", "uid", "deletionGracePeriodSeconds")
+_OMITTABLE_FIELDS = ("name", "namespace", "uid", "deletionGracePeriodSeconds")
 """Fields that an update may omit; other values are refused."""
 
 
@@ -178,7 +178,7 @@ def _keep_system_fields(new: Obj, old: Obj) -> None:
     """Keep the fields that an update can neither set nor clear (rest.BeforeUpdate)."""
     new.pop("selfLink", None)
     new.pop("generation", None)
-    new.update({name: old[name] for name in _FIXED if name in old})
-    for name in _KEPT:
+    new.update({name: old[name] for name in _IMMUTABLE_FIELDS if name in old})
+    for name in _OMITTABLE_FIELDS:
         if name in old and not new.get(name):
             new[name] = old[name]

@@ -19,7 +19,7 @@ SCALE = Resource(
     storage_prefix="",
 )
 
-_KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+_METADATA_FIELDS = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 """The fields that a Scale takes from its object's metadata."""
 
 
@@ -53,7 +53,7 @@ def new_scale(meta: Obj, *, desired: Any, current: Any, selector: str) -> Obj:
     return {
         "kind": SCALE.kind,
         "apiVersion": SCALE.api_version,
-        "metadata": {name: meta[name] for name in _KEPT if name in meta},
+        "metadata": {name: meta[name] for name in _METADATA_FIELDS if name in meta},
         "spec": {"replicas": desired} if desired else {},
         "status": {"replicas": current} | ({"selector": selector} if selector else {}),
     }

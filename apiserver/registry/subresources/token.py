@@ -20,7 +20,7 @@ TOKEN_REQUEST = Resource(
     storage_prefix="",
 )
 DEFAULT_SECONDS = 3600
-SHORTEST, LONGEST = 600, 1 << 32
+MIN_SECONDS, MAX_SECONDS = 600, 1 << 32
 BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 """Kinds that a token may be bound to → their resources; the token becomes invalid when the object is deleted."""
 
@@ -68,9 +68,9 @@ def _check_names(call: SubresourceRequest, meta: Obj) -> None:
 
 
 def _check_seconds(seconds: int) -> None:
-    if seconds < SHORTEST:
+    if seconds < MIN_SECONDS:
         why = "may not specify a duration less than 10 minutes"
-    elif seconds > LONGEST:
+    elif seconds > MAX_SECONDS:
         why = "may not specify a duration larger than 2^32 seconds"
     else:
         return

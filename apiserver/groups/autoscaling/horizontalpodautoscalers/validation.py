@@ -9,7 +9,7 @@ from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors
 from apiserver.api.validation.resource_lists import container_resource_name
 
-_LONGEST_PERIOD, _LONGEST_WINDOW = 1800, 3600
+_MAX_PERIOD_SECONDS, _MAX_WINDOW_SECONDS = 1800, 3600
 
 _POLICY_TYPES = frozenset({"Percent", "Pods"})
 
@@ -79,8 +79,8 @@ def _scaling(rules: Obj) -> Iterator[FieldError]:
     window, tolerance, policies = (rules.get(name) for name in ("stabilizationWindowSeconds", "tolerance", "policies"))
     if window is not None and window < 0:
         yield field.invalid("stabilizationWindowSeconds", window, "must be greater than or equal to zero")
-    if window is not None and window > _LONGEST_WINDOW:
-        detail = f"must be less than or equal to {_LONGEST_WINDOW}"
+    if window is not None and window > _MAX_WINDOW_SECONDS:
+        detail = f"must be less than or equal to {_MAX_WINDOW_SECONDS}"
         yield field.invalid("stabilizationWindowSeconds", window, detail)
     yield from checks.optional_one_of("selectPolicy", rules.get("selectPolicy"), _SELECT_POLICIES)
     yield from checks.required("policies", policies, "must specify at least one Policy")
@@ -96,8 +96,8 @@ def _policy(policy: Obj) -> Iterator[FieldError]:
         if number <= 0:
             yield field.invalid(name, number, checks.NOT_POSITIVE)
     period = policy.get("periodSeconds") or 0
-    if period > _LONGEST_PERIOD:
-        yield field.invalid("periodSeconds", period, f"must be less than or equal to {_LONGEST_PERIOD}")
+    if period > _MAX_PERIOD_SECONDS:
+        yield field.invalid("periodSeconds", period, f"must be less than or equal to {_MAX_PERIOD_SECONDS}")
 
 
 def _metric(metric: Obj) -> Iterator[FieldError]:
