@@ -12,9 +12,9 @@ from apiserver.component_base.logs import log_to_stderr
 from apiserver.component_base.process import fail, print_ready, run, spare_collector, stop_signal
 from controller_manager.config import Config, ConfigError
 from controller_manager.flags import from_arguments
-from controller_manager.manager import managing
-from controller_manager.runtime.kubeconfig import AccessError, in_cluster, load
-from controller_manager.runtime.leader_election import LeadLostError
+from controller_manager.manager import run_manager
+from controller_manager.runtime.kubeconfig import ClientConfigError, in_cluster, load_kubeconfig
+from controller_manager.runtime.leader_election import LeaseLostError
 
 LEVELS = {0: logging.WARNING, 1: logging.INFO}
 """The log level by -v; anything above is DEBUG."""
@@ -26,9 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config, verbosity = from_arguments(arguments)
         log_to_stderr(LEVELS.get(verbosity, logging.DEBUG))
         run(serve(config))
-    except (ConfigError, AccessError) as error:
+    except (ConfigError, ClientConfigError) as error:
         return fail("controller_manager", error)
-    except LeadLostError as error:
+    except LeaseLostError as error:
         return fail("controller_manager", f"{error}; this one ends", code=1)
     return 0
 
@@ -42,10 +42,10 @@ async def serve(config: Config) -> None:
         LeadLostError: another manager may lead now.
     """
     stop = stop_signal(with_input=config.until_stdin_ends)
-    access = load(config.kubeconfig, config.context) if config.kubeconfig else in_cluster(os.environ)
+    access = load_kubeconfig(config.kubeconfig, config.context) if config.kubeconfig else in_cluster(os.environ)
     gc.disable()  # hardly anything that is created during the start is garbage
-    async with managing(config, access) as manager:
-        await _first(stop.wait(), manager.until_ready())
+    async with run_manager(config, access) as manager:
+        await _first(stop.wait(), manager.wait_until_ready())
         if not stop.is_set():
             spare_collector()
             print_ready(_ready(config.nodes, manager.metrics_url))

@@ -11,7 +11,7 @@ from controller_manager.kubelet.addresses import parse_network, prefix_for
 from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.reconcile.contract import Settings, Spec
 from controller_manager.reconcile.profile import PROFILES
-from controller_manager.runtime.leader_election import Terms
+from controller_manager.runtime.leader_election import ElectionTimes
 
 
 class ConfigError(Exception):
@@ -28,7 +28,7 @@ class Election:
 
     namespace: str = "kube-system"
     name: str = "kube-controller-manager"
-    terms: Terms = field(default_factory=Terms)
+    terms: ElectionTimes = field(default_factory=ElectionTimes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +68,20 @@ class Config:
     compatibility: str = "1.35"
     until_stdin_ends: bool = False
 
-    def chosen(self) -> list[Spec]:
+    def selected_controllers(self) -> list[Spec]:
         """Return the controllers to run; nodes are only simulated together with kubelets, unless they are named."""
         selection = self.controllers
-        if not is_chosen("kubelet", selection) and "node" not in selection:
+        if not is_enabled("kubelet", selection) and "node" not in selection:
             selection = (*selection, "-node")
-        return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, selection)]
+        return [spec for name, spec in CONTROLLERS.items() if is_enabled(name, selection)]
 
     @property
     def nodes(self) -> int:
         """The number of simulated nodes."""
-        return self.settings.nodes if any(spec.name == "node" for spec in self.chosen()) else 0
+        return self.settings.nodes if any(spec.name == "node" for spec in self.selected_controllers()) else 0
 
 
-def is_chosen(name: str, selection: Iterable[str]) -> bool:
+def is_enabled(name: str, selection: Iterable[str]) -> bool:
     """Return True if a controller runs (IsControllerEnabled): it is named, or "*" is and it is not named with "-"."""
     words = list(selection)
     if name in words or f"-{name}" in words:
@@ -107,8 +107,8 @@ def check(config: Config) -> Config:
     if math.isnan(config.qps):
         raise ConfigError("--kube-api-qps: it is no number: give requests per second, or -1 for no limit")
     _check_nodes(config.settings)
-    terms = config.election.terms if config.election else Terms()
-    if not terms.lease > terms.renew > terms.retry > 0:
+    terms = config.election.terms if config.election else ElectionTimes()
+    if not terms.lease_duration > terms.renew_deadline > terms.retry_period > 0:
         raise ConfigError(
             "--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline, "
             "and that greater than --leader-elect-retry-period"

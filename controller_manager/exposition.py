@@ -7,8 +7,8 @@ from prometheus_client.metrics_core import Metric
 from apiserver.component_base import exposition as prometheus
 from apiserver.component_base.exposition import Labeled, counter, gauge, histogram
 from controller_manager.metrics import WAITED, WORKED, Family, Metrics, Read
-from controller_manager.reconcile.controller_runtime_metrics import ACTIVE, MOST
-from controller_manager.reconcile.metric_defs import Meter
+from controller_manager.reconcile.controller_runtime_metrics import ACTIVE_WORKERS, MAX_CONCURRENT_RECONCILES
+from controller_manager.reconcile.metric_defs import MetricDef
 
 
 def exposition(metrics: Metrics) -> bytes:
@@ -47,7 +47,7 @@ def _of_queues(metrics: Metrics) -> Iterator[Metric]:
         (WAITED, {name: tally.waited for name, tally in tallies.items()}),
         (WORKED, {name: tally.worked for name, tally in tallies.items()}),
     ):
-        yield histogram(meter.name, meter.about, meter.labels, histograms.items())
+        yield histogram(meter.name, meter.help, meter.labels, histograms.items())
 
 
 def _by_name(name: str, about: str, values: dict[str, float]) -> Metric:
@@ -57,20 +57,20 @@ def _by_name(name: str, about: str, values: dict[str, float]) -> Metric:
 def _of_reconcilers(metrics: Metrics) -> Iterator[Metric]:
     """Yield the numbers of workers and of keys under way, for controllers with controller-runtime's metrics."""
     reconcilers = metrics.reconcilers
-    yield _gauge(MOST, (((name,), float(most)) for name, most in reconcilers.items()))
-    yield _gauge(ACTIVE, (((name,), float(len(metrics.queues[name].running))) for name in reconcilers))
+    yield _gauge(MAX_CONCURRENT_RECONCILES, (((name,), float(most)) for name, most in reconcilers.items()))
+    yield _gauge(ACTIVE_WORKERS, (((name,), float(len(metrics.queues[name].processing))) for name in reconcilers))
 
 
 def _measured(family: Family) -> Metric:
     meter = family.meter
     if meter.buckets:
-        return histogram(meter.name, meter.about, meter.labels, family.histograms.items())
-    return counter(meter.name, meter.about, meter.labels, family.counters.items())
+        return histogram(meter.name, meter.help, meter.labels, family.histograms.items())
+    return counter(meter.name, meter.help, meter.labels, family.counters.items())
 
 
 def _read(read: Read) -> Metric:
     return _gauge(read.gauge.meter, ((reading.labels, reading.value) for reading in read.readings()))
 
 
-def _gauge(meter: Meter, values: Labeled[float]) -> Metric:
-    return gauge(meter.name, meter.about, meter.labels, values)
+def _gauge(meter: MetricDef, values: Labeled[float]) -> Metric:
+    return gauge(meter.name, meter.help, meter.labels, values)

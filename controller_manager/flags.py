@@ -12,7 +12,7 @@ from controller_manager.known_controllers import CONTROLLERS
 from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.reconcile.contract import Settings, Spec
 from controller_manager.reconcile.profile import PROFILES
-from controller_manager.runtime.leader_election import Terms
+from controller_manager.runtime.leader_election import ElectionTimes
 
 CONFIG, SETTINGS, ELECTION = Config(), Settings(), Election()
 STREAMS = {each.name: each.default for each in fields(StreamSettings)}
@@ -51,10 +51,10 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
 
 
 def _election(arguments: argparse.Namespace) -> Election:
-    terms = Terms(
-        lease=arguments.leader_elect_lease_duration,
-        renew=arguments.leader_elect_renew_deadline,
-        retry=arguments.leader_elect_retry_period,
+    terms = ElectionTimes(
+        lease_duration=arguments.leader_elect_lease_duration,
+        renew_deadline=arguments.leader_elect_renew_deadline,
+        retry_period=arguments.leader_elect_retry_period,
     )
     return Election(arguments.leader_elect_resource_namespace, arguments.leader_elect_resource_name, terms)
 
@@ -185,9 +185,9 @@ def _election_flags(group: "argparse._ArgumentGroup") -> None:
         help="of several managers one works",
     )
     times = (
-        ("lease-duration", ELECTION.terms.lease, "how long a lease lasts"),
-        ("renew-deadline", ELECTION.terms.renew, "how long a leader tries to renew"),
-        ("retry-period", ELECTION.terms.retry, "the time between two tries"),
+        ("lease-duration", ELECTION.terms.lease_duration, "how long a lease lasts"),
+        ("renew-deadline", ELECTION.terms.renew_deadline, "how long a leader tries to renew"),
+        ("retry-period", ELECTION.terms.retry_period, "the time between two tries"),
     )
     for name, default, about in times:
         add(f"--leader-elect-{name}", type=duration, default=duration_text(int(default)), metavar="TIME", help=about)

@@ -13,12 +13,12 @@ from controller_manager.metrics import Metrics
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-Missing = Callable[[], Sequence[str]]
+MissingKinds = Callable[[], Sequence[str]]
 """Returns the kinds whose caches are not filled yet; empty if the manager is ready."""
 
 
 @asynccontextmanager
-async def answering(config: Config, metrics: Metrics, missing: Missing) -> AsyncIterator[str]:
+async def serve_health(config: Config, metrics: Metrics, missing: MissingKinds) -> AsyncIterator[str]:
     """Serve the endpoints while the context is open; yield the URL of the metrics, "" if they are disabled.
 
     Raises:
@@ -52,7 +52,7 @@ async def _listen(runner: web.AppRunner, host: str, port: int, *, any_port: bool
         await web.TCPSite(runner, host, 0).start()
 
 
-def _pages(metrics: Metrics, missing: Missing) -> web.Application:
+def _pages(metrics: Metrics, missing: MissingKinds) -> web.Application:
     async def counts(_: web.Request) -> web.Response:
         return web.Response(body=exposition(metrics), headers={"Content-Type": METRICS_TYPE})
 

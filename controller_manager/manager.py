@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from controller_manager.config import Config, ConfigError, Election
-from controller_manager.health import answering
+from controller_manager.health import serve_health
 from controller_manager.kubelet.streams.server import serving_streams
 from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.metrics import Metrics
@@ -23,8 +23,8 @@ from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.controller import Controller, Dependencies
 from controller_manager.runtime.discovery import Discoverer
 from controller_manager.runtime.event_recorder import Recorder
-from controller_manager.runtime.kubeconfig import Access
-from controller_manager.runtime.leader_election import Elector, identity
+from controller_manager.runtime.kubeconfig import ClientConfig
+from controller_manager.runtime.leader_election import LeaderElector, identity
 from controller_manager.runtime.ratelimit import QueueLimiter
 from controller_manager.runtime.reflector import follow
 from controller_manager.runtime.workqueue import WorkQueue
@@ -51,9 +51,9 @@ class Manager:
         self._ready = asyncio.Event()
         self._recorder = Recorder(client, clock)
         dependencies = Dependencies(self.caches, client, self._recorder, clock, metrics.count)
-        specs = config.chosen()
+        specs = config.selected_controllers()
         for spec in specs:  # indexes and views come before listeners, so that these find them filled
-            self.caches.provide(spec)
+            self.caches.prepare_for(spec)
             metrics.include(spec, self.caches)
         self.controllers = [self._controller(spec, dependencies, metrics) for spec in specs]
 
@@ -62,7 +62,7 @@ class Manager:
         """The kinds whose first list is not complete; controllers start after that."""
         return [str(kind) for kind, cache in self.caches.kinds.items() if not cache.synced]
 
-    async def until_ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Wait until the controllers work."""
         await self._ready.wait()
 
@@ -75,27 +75,31 @@ class Manager:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
             if self._config.election is None:
-                await self._work()
+                await self._run_controllers()
             else:
                 await self._lead(self._config.election)
 
     async def _lead(self, election: Election) -> None:
         lease = f"{election.namespace}/{election.name}"
         self._metrics.leading[election.name] = False
-        async with self._client.twin("leader-election") as client:  # renewals do not wait for controllers' requests
-            elector = Elector(client, self._recorder, self._clock, lease=lease, name=identity(), terms=election.terms)
+        async with self._client.without_rate_limit(
+            "leader-election"
+        ) as client:  # renewals do not wait for controllers' requests
+            elector = LeaderElector(
+                client, self._recorder, self._clock, lease=lease, name=identity(), terms=election.terms
+            )
             await elector.acquire()
-            self._client.ask_while(elector.is_safe)
+            self._client.send_only_while(elector.is_safe)
             self._metrics.leading[election.name] = True
             try:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(elector.keep())
-                    group.create_task(self._work())
+                    group.create_task(elector.keep_renewing())
+                    group.create_task(self._run_controllers())
             finally:
                 self._metrics.leading[election.name] = False
                 await elector.release()
 
-    async def _work(self) -> None:
+    async def _run_controllers(self) -> None:
         async with self._kubelets(), asyncio.TaskGroup() as group:
             named = list(self.caches.kinds.values())
             for cache in named:
@@ -104,7 +108,7 @@ class Manager:
             group.create_task(discoverer.run())
             for cache in named:
                 await cache.wait_until_synced()
-            await discoverer.until_ready()
+            await discoverer.wait_until_ready()
             log.info("caches are filled, %d controllers begin", len(self.controllers))
             for controller in self.controllers:
                 group.create_task(controller.run())
@@ -119,7 +123,7 @@ class Manager:
         if streams is None or all(controller.spec.name != "kubelet" for controller in self.controllers):
             yield
             return
-        async with _listening(
+        async with _run_kubelet_server(
             serving_streams(self.caches, streams, self._clock, self._client.perform), streams
         ) as port:
             endpoint = f"{streams.host}:{port}"
@@ -145,7 +149,7 @@ class Manager:
 
 
 @asynccontextmanager
-async def _listening(server: AbstractAsyncContextManager[int], streams: StreamSettings) -> AsyncIterator[int]:
+async def _run_kubelet_server(server: AbstractAsyncContextManager[int], streams: StreamSettings) -> AsyncIterator[int]:
     """Run the kubelets' server, and report errors in terms of flags; yield its port.
 
     Raises:
@@ -162,7 +166,7 @@ async def _listening(server: AbstractAsyncContextManager[int], streams: StreamSe
 
 
 @asynccontextmanager
-async def managing(config: Config, access: Access, *, clock: Clock | None = None) -> AsyncIterator[Manager]:
+async def run_manager(config: Config, access: ClientConfig, *, clock: Clock | None = None) -> AsyncIterator[Manager]:
     """Run a manager, which may wait to become the leader, while the context is open.
 
     Raises:
@@ -173,14 +177,14 @@ async def managing(config: Config, access: Access, *, clock: Clock | None = None
     metrics = Metrics(clock)
     async with _client(config, access, clock=clock, metrics=metrics) as client:
         manager = Manager(config, client, clock=clock, metrics=metrics)
-        async with answering(config, metrics, lambda: manager.waits_for) as url:
+        async with serve_health(config, metrics, lambda: manager.waits_for) as url:
             manager.metrics_url = url
-            async with _working(manager.run()):
+            async with _run_in_background(manager.run()):
                 yield manager
 
 
 @asynccontextmanager
-async def _working(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def _run_in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Run a coroutine while the context is open: its error ends both, and it is cancelled at the end."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -197,7 +201,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _first(exception) if isinstance(exception, BaseExceptionGroup) else exception
 
 
-def _client(config: Config, access: Access, *, clock: Clock, metrics: Metrics) -> Client:
+def _client(config: Config, access: ClientConfig, *, clock: Clock, metrics: Metrics) -> Client:
     """Return a client whose requests are counted."""
     host = access.server.removeprefix("https://").removeprefix("http://")
 

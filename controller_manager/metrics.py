@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 from apiserver.component_base.histogram import Histogram
 from controller_manager.reconcile.contract import Gauge, Listers, Spec
-from controller_manager.reconcile.metric_defs import Measure, Meter, Reading, exponential
+from controller_manager.reconcile.metric_defs import Measure, MetricDef, Sample, exponential
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.workqueue import WorkQueue
 
 WORK_BUCKETS = exponential(1e-8, 10, 10)
 """The seconds in both histograms of queues (component-base's workqueue)."""
-WAITED = Meter(
+WAITED = MetricDef(
     "workqueue_queue_duration_seconds", "How long keys wait before a worker takes them.", ("name",), WORK_BUCKETS
 )
-WORKED = Meter("workqueue_work_duration_seconds", "How long the work on a key takes.", ("name",), WORK_BUCKETS)
+WORKED = MetricDef("workqueue_work_duration_seconds", "How long the work on a key takes.", ("name",), WORK_BUCKETS)
 
-REQUESTS = Meter(
+REQUESTS = MetricDef(
     "rest_client_requests_total", "Requests to the server, by status code, method and host.", ("code", "method", "host")
 )
-DURATIONS = Meter(
+DURATIONS = MetricDef(
     "rest_client_request_duration_seconds",
     "How long the server's answers take, by method and host.",
     ("verb", "host"),
@@ -58,7 +58,7 @@ class QueueTally:
 class Family:
     """The values measured with one meter, by label values."""
 
-    meter: Meter
+    meter: MetricDef
     counters: dict[tuple[str, ...], float] = field(default_factory=dict)
     histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ class Read(NamedTuple):
     gauge: Gauge
     listers: Listers
 
-    def readings(self) -> Iterable[Reading]:
+    def readings(self) -> Iterable[Sample]:
         """Return its current values."""
         return self.gauge.read(self.listers)
 
@@ -136,4 +136,4 @@ class Metrics:
         """Yield the name of each queue with the seconds for which each of its workers has been busy."""
         now = self.clock.monotonic()
         for name, queue in self.queues.items():
-            yield name, [max(0.0, now - began) for began in queue.running.values()]
+            yield name, [max(0.0, now - began) for began in queue.processing.values()]

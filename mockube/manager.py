@@ -50,13 +50,13 @@ async def manager_in_process(running: RunningControlPlane, options: ManagerOptio
     """Run a manager on this event loop; it is ready when the context begins."""
     # only here: a manager in a process of its own needs none of this in ours
     from controller_manager.flags import from_arguments
-    from controller_manager.manager import managing
-    from controller_manager.runtime.kubeconfig import load
+    from controller_manager.manager import run_manager
+    from controller_manager.runtime.kubeconfig import load_kubeconfig
 
     config, _ = from_arguments([*arguments(running, options), "--metrics-bind-address=0"])
     assert config.kubeconfig is not None, "the arguments name one"
-    async with managing(config, load(config.kubeconfig)) as manager:
-        await manager.until_ready()
+    async with run_manager(config, load_kubeconfig(config.kubeconfig)) as manager:
+        await manager.wait_until_ready()
         yield
 
 

@@ -36,7 +36,7 @@ from controller_manager.reconcile.deletion import unless_gone
 from controller_manager.reconcile.kinds import EVERYTHING, NAMESPACE, POD, Kind
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.retry_on_conflict import retry_on_conflict
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 FINALIZER = "kubernetes"
 """The finalizer in a namespace's spec that stands for its content (v1.FinalizerKubernetes)."""
@@ -100,9 +100,9 @@ def _content_changed(listers: Listers, change: Change) -> Iterable[Key]:
     namespace_object = listers[NAMESPACE].get(namespace) if namespace else None
     if namespace_object is None or not is_deleting(namespace_object):
         return ()
-    kind = listers.served.named(change.old["apiVersion"], change.old["kind"])
+    kind = listers.served.find_kind(change.old["apiVersion"], change.old["kind"])
     cache = listers.find(str(kind)) if kind is not None else None
-    return () if cache is not None and cache.by(NAMESPACE_INDEX, namespace) else (namespace,)
+    return () if cache is not None and cache.by_index(NAMESPACE_INDEX, namespace) else (namespace,)
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
@@ -110,9 +110,9 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     namespace = listers[NAMESPACE].get(key)
     if namespace is None or not is_deleting(namespace) or FINALIZER not in _finalizers(namespace):
         return None
-    content = {kind: _content(listers, kind) for kind in listers.served.able_to("delete") if kind.namespaced}
+    content = {kind: _content(listers, kind) for kind in listers.served.supporting("delete") if kind.namespaced}
     pods = content.pop(POD, None)
-    grace = max((_grace(pod) for pod in listers[POD].by(NAMESPACE_INDEX, key)), default=0)
+    grace = max((_grace(pod) for pod in listers[POD].by_index(NAMESPACE_INDEX, key)), default=0)
     return Observed(namespace, pods, tuple(content.values()), grace, dict(listers.served.failures))
 
 
@@ -142,7 +142,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
     remaining, meta = RemainingContent(undiscovered=observed.undiscovered), observed.namespace["metadata"]
     estimate = 0
     if observed.pods is not None:
-        grace = observed.grace if now - seconds(meta["deletionTimestamp"]) < observed.grace else 0
+        grace = observed.grace if now - parse_time(meta["deletionTimestamp"]) < observed.grace else 0
         estimate = yield from _delete_content([observed.pods], meta["name"], remaining, grace=grace)
     if not remaining.kinds and not remaining.failures:
         estimate = yield from _delete_content(observed.others, meta["name"], remaining, grace=0)
@@ -237,7 +237,7 @@ def _write_conditions(namespace: Obj, remaining: RemainingContent, now: float) -
     """Write the conditions if they changed; return the namespace as stored, or None if it is gone."""
     meta, status = namespace["metadata"], namespace.get("status") or {}
     before = status.get("conditions") or []
-    conditions = update_conditions(before, remaining, stamp(now))
+    conditions = update_conditions(before, remaining, format_time(now))
     if conditions == before:
         return namespace
     body = {"metadata": {"uid": meta["uid"]}, "status": {"conditions": conditions}}

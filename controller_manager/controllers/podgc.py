@@ -11,7 +11,7 @@ from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     Batch,
     Change,
-    Delayed,
+    DelayedKey,
     Delete,
     Get,
     Key,
@@ -25,17 +25,19 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import NODE, POD
-from controller_manager.reconcile.metric_defs import Measure, Meter
+from controller_manager.reconcile.metric_defs import Measure, MetricDef
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_ready, is_terminal
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 SWEEP_KEY: Key = ""
 """The key of the sweep over all pods; every other key is a node's name."""
 SWEEP_SECONDS = 20.0
 """Seconds between two sweeps (gcCheckPeriod)."""
 LABELS = ("namespace", "reason")
-FORCED_DELETIONS = Meter("pod_gc_collector_force_delete_pods_total", "Pods that were deleted at once, by why.", LABELS)
-FAILED_DELETIONS = Meter(
+FORCED_DELETIONS = MetricDef(
+    "pod_gc_collector_force_delete_pods_total", "Pods that were deleted at once, by why.", LABELS
+)
+FAILED_DELETIONS = MetricDef(
     "pod_gc_collector_force_delete_pod_errors_total",
     "Pods that could not be deleted at once, by why they were.",
     LABELS,
@@ -74,7 +76,7 @@ def observe(listers: Listers, key: Key) -> Garbage | None:
         return Garbage([*ended, *stranded], [TERMINATED] * len(ended) + reasons) if ended or stranded else None
     if listers[NODE].get(key) is not None:
         return None
-    lost = listers[POD].by(PODS_BY_NODE.name, key)
+    lost = listers[POD].by_index(PODS_BY_NODE.name, key)
     return Garbage(list(lost), [ORPHANED] * len(lost), key) if lost else None
 
 
@@ -109,18 +111,18 @@ def _is_out_of_service(node: Obj | None) -> bool:
     return any(taint["key"] == OUT_OF_SERVICE_TAINT for taint in node["spec"].get("taints") or ())
 
 
-def pod_changed(listers: Listers, change: Change) -> Iterable[Delayed]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[DelayedKey]:
     """Yield the node of a pod, to be checked after the quarantine, if it is missing."""
     if change.new is not None:
         node = change.new["spec"].get("nodeName")
         if node and listers[NODE].get(node) is None:
-            yield Delayed(node, QUARANTINE_SECONDS)
+            yield DelayedKey(node, QUARANTINE_SECONDS)
 
 
-def node_changed(_: Listers, change: Change) -> Iterable[Delayed]:
+def node_changed(_: Listers, change: Change) -> Iterable[DelayedKey]:
     """Yield a node that was deleted, to be checked after the quarantine."""
     if change.new is None:
-        yield Delayed(name_of(change.obj), QUARANTINE_SECONDS)
+        yield DelayedKey(name_of(change.obj), QUARANTINE_SECONDS)
 
 
 def reconcile(garbage: Garbage, now: float) -> Plan:
@@ -168,7 +170,7 @@ def _failure_patch(pod: Obj, condition: Obj | None, now: float) -> Patch:
         before = condition_of(pod, DISRUPTION_TARGET) or {}
         since = before.get("lastTransitionTime") if before.get("status") == "True" else None
         target = {"type": DISRUPTION_TARGET, "status": "True", "lastProbeTime": None}
-        status["conditions"] = [target | condition | {"lastTransitionTime": since or stamp(now)}]
+        status["conditions"] = [target | condition | {"lastTransitionTime": since or format_time(now)}]
     body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
     return Patch(POD, key_of(pod), body, "status", STRATEGIC_PATCH)
 

@@ -21,16 +21,18 @@ from controller_manager.reconcile.contract import (
     key_of,
 )
 from controller_manager.reconcile.kinds import NODE, POD
-from controller_manager.reconcile.metric_defs import Measure, Meter
+from controller_manager.reconcile.metric_defs import Measure, MetricDef
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_terminal
 from controller_manager.reconcile.taints import TaintTimes, no_execute, taints_of, tolerated_for
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 TAINT_TIMES = "taints-since"
 """The name of the view that remembers when nodes got taints without timeAdded."""
 
-DELETIONS = Meter("taint_eviction_controller_pod_deletions_total", "Pods that were deleted for a taint of their node.")
-LATENCY = Meter(
+DELETIONS = MetricDef(
+    "taint_eviction_controller_pod_deletions_total", "Pods that were deleted for a taint of their node."
+)
+LATENCY = MetricDef(
     "taint_eviction_controller_pod_deletion_duration_seconds",
     "Seconds between the time when a pod had to go and its deletion.",
     buckets=(0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240),
@@ -66,7 +68,7 @@ def _node_changed(listers: Listers, change: Change) -> Iterable[Key]:
     new, old = change.new, change.old
     if new is None or no_execute(new) == (no_execute(old) if old is not None else []):
         return ()
-    return [key_of(pod) for pod in listers[POD].by(PODS_BY_NODE.name, new["metadata"]["name"])]
+    return [key_of(pod) for pod in listers[POD].by_index(PODS_BY_NODE.name, new["metadata"]["name"])]
 
 
 def _tolerations(pod: Obj) -> Sequence[Obj]:
@@ -115,7 +117,7 @@ def _evict(pod: Obj, now: float, *, late: float) -> Plan:
         "status": "True",
         "reason": "DeletionByTaintManager",
         "message": "Taint manager: deleting due to NoExecute taint",
-        "lastTransitionTime": stamp(now),
+        "lastTransitionTime": format_time(now),
     }
     body = {"metadata": {"uid": meta["uid"]}, "status": {"conditions": [condition]}}
     try:

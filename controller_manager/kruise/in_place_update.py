@@ -20,12 +20,19 @@ from controller_manager.reconcile.contract import (
     RecordEvent,
     key_of,
 )
-from controller_manager.reconcile.in_place import Mark, UpdateSpec, begun, due, opening, unready
+from controller_manager.reconcile.in_place import (
+    PodMarker,
+    UpdateSpec,
+    due_changes,
+    gate_opening_patch,
+    with_begun_update,
+    with_closed_gate,
+)
 from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.retry_on_conflict import update
 
 
-def begin_update(owner: Obj, pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> Plan:
+def begin_update(owner: Obj, pod: Obj, spec: UpdateSpec, *, mark: PodMarker, now: float) -> Plan:
     """Update a pod in place, or begin its grace period, and record an Event: the pod is made unready, then changed.
 
     (Update)
@@ -42,9 +49,11 @@ def begin_update(owner: Obj, pod: Obj, spec: UpdateSpec, *, mark: Mark, now: flo
     """
     name, revision = name_of(pod), spec.revision
     try:
-        if unready(pod, now) is not pod:
-            pod = yield from update(POD, pod, change=lambda current: unready(current, now), subresource="status")
-        yield from update(POD, pod, change=lambda current: begun(current, spec, mark=mark, now=now))
+        if with_closed_gate(pod, now) is not pod:
+            pod = yield from update(
+                POD, pod, change=lambda current: with_closed_gate(current, now), subresource="status"
+            )
+        yield from update(POD, pod, change=lambda current: with_begun_update(current, spec, mark=mark, now=now))
     except ApiError as error:
         message = f"failed to update pod {name} in-place(revision {revision}): {error.message}"
         yield RecordEvent(owner, "FailedUpdatePodInPlace", message, WARNING)
@@ -94,14 +103,16 @@ def refresh_pods(pods: Iterable[Obj], context: UpdateContext) -> Generator[Actio
     """
     patches, waits, moved = list[Patch](), list[float](), False
     for pod in pods:
-        needs = due(pod, is_of=context.is_of, now=context.now)
+        needs = due_changes(pod, is_of=context.is_of, now=context.now)
         if needs.pod is not None:
             yield from _finish_grace_period(pod, context)
         if needs.wait is not None:
             waits.append(needs.wait)
         marks = _metadata_changes(pod, context)
-        if needs.opens:
-            patches.append(Patch(POD, key_of(pod), opening(pod, context.now, marks), "status", STRATEGIC_PATCH))
+        if needs.opens_gate:
+            patches.append(
+                Patch(POD, key_of(pod), gate_opening_patch(pod, context.now, marks), "status", STRATEGIC_PATCH)
+            )
         elif marks:
             patches.append(Patch(POD, key_of(pod), {"metadata": {"uid": pod["metadata"]["uid"]} | marks}))
         moved = moved or bool(marks)
@@ -116,7 +127,7 @@ def _finish_grace_period(pod: Obj, context: UpdateContext) -> Plan:
     """Change a pod whose grace period is over, based on its newest version (finishGracePeriod)."""
 
     def changed(current: Obj) -> Obj:
-        needs = due(current, is_of=context.is_of, now=context.now)
+        needs = due_changes(current, is_of=context.is_of, now=context.now)
         return current if needs.pod is None else needs.pod
 
     try:

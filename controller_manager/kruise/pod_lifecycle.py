@@ -5,8 +5,8 @@
 
 from apiserver.api.meta import Obj, annotations_of, labels_of
 from controller_manager.reconcile.conditions import condition_of, phase_of
-from controller_manager.reconcile.in_place import GATE, is_gate_closed, is_in_grace, is_updated
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.in_place import READINESS_GATE, is_gate_closed, is_in_grace, is_updated
+from controller_manager.reconcile.times import format_time
 
 SPECIFIED_DELETE = "apps.kruise.io/specified-delete"
 """The label of a pod that is to be deleted, and replaced if that many pods are still asked for."""
@@ -38,7 +38,7 @@ def next_lifecycle(pod: Obj) -> str:
 
 def state_metadata(state: str, now: float) -> Obj:
     """Return the metadata that says that a pod is in a state since now (UpdatePodLifecycle)."""
-    return {"labels": {STATE_LABEL: state}, "annotations": {TIME_ANNOTATION: stamp(now)}}
+    return {"labels": {STATE_LABEL: state}, "annotations": {TIME_ANNOTATION: format_time(now)}}
 
 
 def with_state(pod: Obj, state: str, now: float) -> Obj:
@@ -55,7 +55,7 @@ def changes_sync(old: Obj, new: Obj) -> bool:
         return True
     if old["spec"].get("nodeName") != new["spec"].get("nodeName") or phase_of(old) != phase_of(new):
         return True
-    if any(condition_of(old, type_) != condition_of(new, type_) for type_ in ("Ready", GATE)):
+    if any(condition_of(old, type_) != condition_of(new, type_) for type_ in ("Ready", READINESS_GATE)):
         return True
     changing = lifecycle_of(new) == UPDATING or is_in_grace(new) or is_gate_closed(new)
     return changing and _statuses(old) != _statuses(new)

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network
 from itertools import chain
 
 from apiserver.api.meta import Obj
-from controller_manager.reconcile.pods import TERMINAL
+from controller_manager.reconcile.pods import TERMINAL_PHASES
 
 FIRST_HOST = int(IPv4Address("172.18.0.2"))
 """The address of the node with the first block."""
@@ -92,7 +92,7 @@ class PodAddresses:
         pod = new or old
         assert pod is not None
         uid, status = pod["metadata"]["uid"], pod.get("status") or {}
-        if new is None or status.get("phase") in TERMINAL:
+        if new is None or status.get("phase") in TERMINAL_PHASES:
             self._used.discard(self._held.pop(uid, -1))
         elif uid not in self._held:
             number = _number(status.get("podIP") or "")

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
 from controller_manager.reconcile.kinds import POD, Kind, Served
-from controller_manager.reconcile.metric_defs import Measure, Meter, Reading
+from controller_manager.reconcile.metric_defs import Measure, MetricDef, Sample
 from controller_manager.reconcile.profile import Profile
 
 Key: TypeAlias = str
@@ -176,7 +176,7 @@ class Enqueue:
 
 
 Action: TypeAlias = Request | Batch | RecordEvent | RequeueAfter | Requeue | Enqueue | Measure
-Answer: TypeAlias = Obj | ApiError | None
+BatchResult: TypeAlias = Obj | ApiError | None
 Plan: TypeAlias = Generator[Action, Any, None]
 
 
@@ -193,17 +193,17 @@ class Cache(Protocol):
     def get(self, key: Key) -> Obj | None:
         """Return the object, or None if there is none."""
 
-    def by(self, index: str, value: str) -> Collection[Obj]:
-        """Return the objects that an index files under a value, unordered; OWNER, ORPHANS, NAMESPACE always exist."""
+    def by_index(self, index: str, value: str) -> Collection[Obj]:
+        """Return the objects under a value of an index; OWNER_INDEX, ORPHAN_INDEX and NAMESPACE_INDEX always exist."""
 
     def __iter__(self) -> Iterator[Obj]: ...
 
     def __len__(self) -> int: ...
 
 
-OWNER = "owner"
+OWNER_INDEX = "owner"
 """The index by the uid of the controlling owner."""
-ORPHANS = "orphans"
+ORPHAN_INDEX = "orphans"
 """The index of objects without a controller, by namespace."""
 NAMESPACE_INDEX = "namespace"
 """The index by namespace."""
@@ -286,17 +286,17 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Delayed:
+class DelayedKey:
     """A key to process after so many seconds."""
 
     key: Key
     seconds: float
 
 
-Trigger: TypeAlias = Callable[[Listers, Change], Iterable[Key | Delayed]]
+Trigger: TypeAlias = Callable[[Listers, Change], Iterable[Key | DelayedKey]]
 
 
-def triggered_keys(trigger: Trigger, listers: Listers, change: Change) -> Iterable[Key | Delayed]:
+def triggered_keys(trigger: Trigger, listers: Listers, change: Change) -> Iterable[Key | DelayedKey]:
     """Return the keys that a change makes a controller process; a relisted object counts as added, too.
 
     Triggers ignore changes that make no difference to their controller. After a broken watch, two states that look
@@ -344,8 +344,8 @@ PODS_BY_NODE = Index(POD, "node", _node_of)
 class Gauge:
     """A meter that is read from the caches whenever metrics are scraped."""
 
-    meter: Meter
-    read: Callable[[Listers], Iterable[Reading]]
+    meter: MetricDef
+    read: Callable[[Listers], Iterable[Sample]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,8 +389,8 @@ class Spec:
     views: Mapping[str, Callable[[], View]] = field(default_factory=dict)
     feeds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     queue: str = ""
-    meters: tuple[Meter, ...] = ()
-    expectation_timeouts: Meter | None = None
+    meters: tuple[MetricDef, ...] = ()
+    expectation_timeouts: MetricDef | None = None
     gauges: tuple[Gauge, ...] = ()
 
 

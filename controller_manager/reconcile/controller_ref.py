@@ -69,7 +69,7 @@ class Parent:
         return self.selector.matches(labels_of(child)) and self.admits(child)
 
 
-def claim(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Action, Any, list[Obj]]:
+def adopt_and_release(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Action, Any, list[Obj]]:
     """Adopt and release children, and return those that belong to the parent.
 
     Args:
@@ -95,7 +95,7 @@ def claim(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Acti
                     yield from _release(kind, child, uid)
             elif matches and not is_deleting(parent.obj) and not is_deleting(child):
                 if not may_adopt:
-                    yield from check_alive(parent.kind, parent.obj)
+                    yield from recheck_deletion(parent.kind, parent.obj)
                     may_adopt = True
                 if (adopted := (yield from _adopt(parent, kind, child))) is not None:
                     owned.append(adopted)
@@ -106,7 +106,7 @@ def claim(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Acti
     return owned
 
 
-def check_alive(kind: Kind, parent: Obj) -> Plan:
+def recheck_deletion(kind: Kind, parent: Obj) -> Plan:
     """Check with the server that the parent still exists and is not being deleted (RecheckDeletionTimestamp).
 
     Raises:

@@ -10,16 +10,16 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.contract import Action, Plan, Requeue, RequeueAfter, Spec
-from controller_manager.reconcile.metric_defs import Measure, Meter
+from controller_manager.reconcile.metric_defs import Measure, MetricDef
 
 _LABELS = ("controller",)
-RECONCILES = Meter(
+RECONCILES = MetricDef(
     "controller_runtime_reconcile_total",
     "Runs, by what came of them: success, error, requeue or requeue_after.",
     (*_LABELS, "result"),
 )
-ERRORS = Meter("controller_runtime_reconcile_errors_total", "Runs that ended with an error.", _LABELS)
-TIMES = Meter(
+RECONCILE_ERRORS = MetricDef("controller_runtime_reconcile_errors_total", "Runs that ended with an error.", _LABELS)
+RECONCILE_SECONDS = MetricDef(
     "controller_runtime_reconcile_time_seconds",
     "How long runs took.",
     _LABELS,
@@ -29,21 +29,23 @@ TIMES = Meter(
         *(40.0, 50.0, 60.0),
     ),
 )
-MOST = Meter("controller_runtime_max_concurrent_reconciles", "How many keys are worked on at a time at most.", _LABELS)
-ACTIVE = Meter("controller_runtime_active_workers", "How many keys are being worked on.", _LABELS)
+MAX_CONCURRENT_RECONCILES = MetricDef(
+    "controller_runtime_max_concurrent_reconciles", "How many keys are worked on at a time at most.", _LABELS
+)
+ACTIVE_WORKERS = MetricDef("controller_runtime_active_workers", "How many keys are being worked on.", _LABELS)
 
 
-def reconciled(spec: Spec) -> Spec:
+def with_reconcile_metrics(spec: Spec) -> Spec:
     """Return the controller's Spec with its syncs counted under the name of its queue."""
-    plan = partial(_counted, spec.queue or spec.name, spec.reconcile)
-    return replace(spec, reconcile=plan, meters=(*spec.meters, RECONCILES, ERRORS, TIMES))
+    plan = partial(_count_reconcile, spec.queue or spec.name, spec.reconcile)
+    return replace(spec, reconcile=plan, meters=(*spec.meters, RECONCILES, RECONCILE_ERRORS, RECONCILE_SECONDS))
 
 
-def _counted(name: str, plan: Callable[[Any, float], Plan], observed: Any, now: float) -> Plan:
+def _count_reconcile(name: str, plan: Callable[[Any, float], Plan], observed: Any, now: float) -> Plan:
     try:
         result = yield from _result_of(plan(observed, now))
     except Exception:
-        yield Measure(ERRORS, labels=(name,))
+        yield Measure(RECONCILE_ERRORS, labels=(name,))
         yield from _measures(name, "error")
         raise
     yield from _measures(name, result)
@@ -51,7 +53,7 @@ def _counted(name: str, plan: Callable[[Any, float], Plan], observed: Any, now: 
 
 def _measures(name: str, result: str) -> Plan:
     yield Measure(RECONCILES, labels=(name, result))
-    yield Measure(TIMES, 0.0, labels=(name,), elapsed=True)
+    yield Measure(RECONCILE_SECONDS, 0.0, labels=(name,), elapsed=True)
 
 
 def _result_of(plan: Plan) -> Generator[Action, Any, str]:

@@ -51,14 +51,14 @@ class Patches:
 
     Attributes:
         strategic: a strategic merge patch, which needs no revision.
-        merged: a merge patch guarded by the revision, for kinds that support no strategic merge patch.
+        merge: a merge patch guarded by the revision, for kinds that support no strategic merge patch.
     """
 
     strategic: Obj
-    merged: Obj
+    merge: Obj
 
 
-def look_up(kind: Kind, key: Key, uid: str) -> Generator[Action, Any, Obj | None]:
+def get_live(kind: Kind, key: Key, uid: str) -> Generator[Action, Any, Obj | None]:
     """Return the object with this uid as the server has it, or None if it does not exist.
 
     Raises:
@@ -82,7 +82,7 @@ def unless_gone(plan: Generator[Action, Any, T]) -> Generator[Action, Any, T | N
         raise
 
 
-def remove(deletion: Delete) -> Plan:
+def delete_if_exists(deletion: Delete) -> Plan:
     """Delete an object; one that is gone already counts as success.
 
     Raises:
@@ -95,7 +95,7 @@ def remove(deletion: Delete) -> Plan:
             raise
 
 
-def delete(item: Item, propagation: str) -> Plan:
+def delete_item(item: Item, propagation: str) -> Plan:
     """Delete an item unless its owners changed since it was checked (deleteObject); if it is gone, that is success.
 
     Raises:
@@ -109,15 +109,15 @@ def delete(item: Item, propagation: str) -> Plan:
             return
         if error.code != 409:
             raise
-        live = yield from look_up(item.kind, item.key, meta["uid"])
+        live = yield from get_live(item.kind, item.key, meta["uid"])
         if live is None:
             return
         if live["metadata"].get("ownerReferences") != meta.get("ownerReferences"):
             raise
-        yield from remove(Delete(item.kind, item.key, meta["uid"], propagation=propagation))
+        yield from delete_if_exists(Delete(item.kind, item.key, meta["uid"], propagation=propagation))
 
 
-def patch(item: Item, patches: Patches) -> Generator[Action, Any, Item | None]:
+def patch_item(item: Item, patches: Patches) -> Generator[Action, Any, Item | None]:
     """Patch an item; return it as stored, or None if it is gone.
 
     Raises:
@@ -129,7 +129,7 @@ def patch(item: Item, patches: Patches) -> Generator[Action, Any, Item | None]:
         except ApiError as error:
             if error.code != 415:
                 raise
-            obj = yield Patch(item.kind, item.key, patches.merged)
+            obj = yield Patch(item.kind, item.key, patches.merge)
     except ApiError as error:
         if error.code != 404:
             raise
@@ -137,7 +137,7 @@ def patch(item: Item, patches: Patches) -> Generator[Action, Any, Item | None]:
     return Item(item.kind, obj)
 
 
-def take_finalizer(item: Item, finalizer: str) -> Plan:
+def remove_finalizer(item: Item, finalizer: str) -> Plan:
     """Remove a finalizer from an item, with retries on conflict (removeFinalizer); if it is gone, that is success.
 
     Raises:

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
-HOST = ".mockube.io"
+BEHAVIOUR_HOST_SUFFIX = ".mockube.io"
 """Images of hosts in this domain behave as the host's name says: crash.mockube.io/anything."""
-SHELLS = frozenset(("almalinux", "alpine", "bash", "busybox", "centos", "debian", "fedora", "rockylinux", "ubuntu"))
+SHELL_IMAGES = frozenset(
+    ("almalinux", "alpine", "bash", "busybox", "centos", "debian", "fedora", "rockylinux", "ubuntu")
+)
 """Images whose default command is a shell: it exits at once without a terminal; arguments are a command."""
-UNKNOWN = frozenset(("docker.io/library/nginx:1.161",))
+NONEXISTENT_IMAGES = frozenset(("docker.io/library/nginx:1.161",))
 """Images that the Kubernetes documentation uses as examples of mistakes; no registry has them."""
-SAYS_MISSING = re.compile(r"no[-_.]?such|not[-_.]?found|(does|do|will)[-_.]?not[-_.]?exist|non[-_.]?exist(ent|ing)")
+MISSING_IMAGE_NAME = re.compile(
+    r"no[-_.]?such|not[-_.]?found|(does|do|will)[-_.]?not[-_.]?exist|non[-_.]?exist(ent|ing)"
+)
 
 _DOMAIN = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?/)?"
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
@@ -69,9 +73,9 @@ def image_of(written: str) -> Image:
         reference,
         f"{repository}{digest or f'@sha256:{sha256(reference.encode()).hexdigest()}'}",
         repository.rpartition("/")[2],
-        host.removesuffix(HOST) if host.endswith(HOST) else "",
+        host.removesuffix(BEHAVIOUR_HOST_SUFFIX) if host.endswith(BEHAVIOUR_HOST_SUFFIX) else "",
         "",
-        missing=reference in UNKNOWN or SAYS_MISSING.search(reference) is not None,
+        missing=reference in NONEXISTENT_IMAGES or MISSING_IMAGE_NAME.search(reference) is not None,
     )
 
 

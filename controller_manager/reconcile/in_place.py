@@ -17,24 +17,24 @@ from typing import Any
 import orjson
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of
-from controller_manager.reconcile.conditions import FALSE, TRUE, condition_of, without
+from controller_manager.reconcile.conditions import FALSE, TRUE, condition_of, without_condition
 from controller_manager.reconcile.images import image_of
 from controller_manager.reconcile.revisions import template_of
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
-GATE = "InPlaceUpdateReady"
+READINESS_GATE = "InPlaceUpdateReady"
 """The readiness gate of pods that may be updated in place, and the condition that opens it."""
-STATE = "apps.kruise.io/inplace-update-state"
+STATE_ANNOTATION = "apps.kruise.io/inplace-update-state"
 """The annotation with a pod's state when its last in-place update began (InPlaceUpdateState, as JSON)."""
-GRACE = "apps.kruise.io/inplace-update-grace"
+GRACE_ANNOTATION = "apps.kruise.io/inplace-update-grace"
 """The annotation with the changes to make to a pod once its grace period is over (UpdateSpec, as JSON)."""
 
-NONE: Mapping[str, Any] = MappingProxyType({})
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 _FORMER_STATE, _FORMER_GRACE = "inplace-update-state", "inplace-update-grace"  # before OpenKruise 1.0
 _BEGUN = "StartInPlaceUpdate"
 
-Mark = Callable[[Obj], Obj]
+PodMarker = Callable[[Obj], Obj]
 """Writes a workload's own marks on an updated pod, such as the label of its new revision."""
 
 
@@ -128,33 +128,35 @@ def _new_images(before: Obj, after: Obj) -> dict[str, str] | None:
 
 def has_gate(pod: Obj) -> bool:
     """Return whether a pod has the readiness gate for in-place updates."""
-    return any(gate.get("conditionType") == GATE for gate in pod["spec"].get("readinessGates") or ())
+    return any(gate.get("conditionType") == READINESS_GATE for gate in pod["spec"].get("readinessGates") or ())
 
 
 def with_gate(pod: Obj) -> Obj:
     """Return the pod with the readiness gate (InjectReadinessGate)."""
     if has_gate(pod):
         return pod
-    gates = [*(pod["spec"].get("readinessGates") or ()), {"conditionType": GATE}]
+    gates = [*(pod["spec"].get("readinessGates") or ()), {"conditionType": READINESS_GATE}]
     return pod | {"spec": pod["spec"] | {"readinessGates": gates}}
 
 
 def is_gate_closed(pod: Obj) -> bool:
     """Return whether an in-place update is under way according to the pod's condition; without it, none is."""
-    condition = condition_of(pod, GATE)
+    condition = condition_of(pod, READINESS_GATE)
     return condition is not None and condition.get("status") != TRUE
 
 
-def unready(pod: Obj, now: float) -> Obj:
+def with_closed_gate(pod: Obj, now: float) -> Obj:
     """Return the pod with its gate closed, and therefore not ready; unchanged if it has no gate or it is closed.
 
     (Update, updateCondition) The kubelet would close it as well, but later than the images change.
     """
     if not has_gate(pod) or is_gate_closed(pod):
         return pod
-    closed = _condition(GATE, FALSE, now, reason=_BEGUN)
+    closed = _condition(READINESS_GATE, FALSE, now, reason=_BEGUN)
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    pod = pod | {"status": (pod.get("status") or {}) | {"conditions": [*without(conditions, GATE), closed]}}
+    pod = pod | {
+        "status": (pod.get("status") or {}) | {"conditions": [*without_condition(conditions, READINESS_GATE), closed]}
+    }
     ready, containers = condition_of(pod, "Ready"), condition_of(pod, "ContainersReady")
     if ready is None or ready["status"] == FALSE or containers is None or containers["status"] != TRUE:
         return pod
@@ -176,10 +178,10 @@ def _closed_reason(pod: Obj, gate: str) -> str:
 
 
 def _condition(type_: str, status: str, now: float, **fields: str) -> Obj:
-    return {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": stamp(now)} | fields
+    return {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": format_time(now)} | fields
 
 
-def opening(pod: Obj, now: float, marks: Mapping[str, Any] = NONE) -> Obj:
+def gate_opening_patch(pod: Obj, now: float, marks: Mapping[str, Any] = EMPTY) -> Obj:
     """Return a strategic merge patch of the pod's status that opens its gate (Refresh).
 
     Args:
@@ -187,30 +189,30 @@ def opening(pod: Obj, now: float, marks: Mapping[str, Any] = NONE) -> Obj:
         now: the time.
         marks: other metadata to write, which updates of a pod's status may change.
     """
-    current = condition_of(pod, GATE) or {}
+    current = condition_of(pod, READINESS_GATE) or {}
     cleared = {name: None for name in ("reason", "message") if current.get(name)}
-    condition: Obj = {"type": GATE, "status": TRUE, "lastTransitionTime": stamp(now)} | cleared
+    condition: Obj = {"type": READINESS_GATE, "status": TRUE, "lastTransitionTime": format_time(now)} | cleared
     return {"metadata": {"uid": pod["metadata"]["uid"], **marks}, "status": {"conditions": [condition]}}
 
 
 # -- the course of an update -------------------------------------------------------------------------------------------
 
 
-def begun(pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> Obj:
+def with_begun_update(pod: Obj, spec: UpdateSpec, *, mark: PodMarker, now: float) -> Obj:
     """Return the pod with an in-place update begun: changed, or in its grace period before that (updatePodInPlace)."""
-    state: Obj = {"revision": spec.revision, "updateTimestamp": stamp(now), "lastContainerStatuses": None}
+    state: Obj = {"revision": spec.revision, "updateTimestamp": format_time(now), "lastContainerStatuses": None}
     if spec.images:
         state["updateImages"] = True
     pod = mark(pod)
     if spec.grace <= 0:
         return _changed(pod, spec, state=state, now=now)
     kept = {key: value for key, value in annotations_of(pod).items() if key != _FORMER_STATE}
-    return _annotated(pod, kept | {STATE: _json(state), GRACE: spec.text()})
+    return _annotated(pod, kept | {STATE_ANNOTATION: _json(state), GRACE_ANNOTATION: spec.text()})
 
 
 def is_in_grace(pod: Obj) -> bool:
     """Return whether a pod is in its grace period, before it changes (GetInPlaceUpdateGrace)."""
-    return bool(_annotation(pod, GRACE, _FORMER_GRACE))
+    return bool(_annotation(pod, GRACE_ANNOTATION, _FORMER_GRACE))
 
 
 def _annotation(pod: Obj, key: str, former: str) -> str:
@@ -220,7 +222,7 @@ def _annotation(pod: Obj, key: str, former: str) -> str:
 
 def _changed(pod: Obj, spec: UpdateSpec, *, state: Obj, now: float) -> Obj:
     """Return the pod with all changes made and its former state annotated (defaultPatchUpdateSpecToPod)."""
-    pod = patched(pod, spec.metadata) if spec.metadata else pod
+    pod = with_metadata_patch(pod, spec.metadata) if spec.metadata else pod
     containers = pod["spec"]["containers"]
     names = sorted(container["name"] for container in containers if container["name"] in spec.images)
     last = {
@@ -230,10 +232,10 @@ def _changed(pod: Obj, spec: UpdateSpec, *, state: Obj, now: float) -> Obj:
     }
     if last:
         state = state | {"lastContainerStatuses": dict(sorted(last.items())) | (state["lastContainerStatuses"] or {})}
-    batches = [*(state.get("containerBatchesRecord") or ()), {"timestamp": stamp(now), "containers": names}]
-    gone = (_FORMER_STATE, GRACE, _FORMER_GRACE)
+    batches = [*(state.get("containerBatchesRecord") or ()), {"timestamp": format_time(now), "containers": names}]
+    gone = (_FORMER_STATE, GRACE_ANNOTATION, _FORMER_GRACE)
     kept = {key: value for key, value in annotations_of(pod).items() if key not in gone}
-    pod = _annotated(pod, kept | {STATE: _json(state | {"containerBatchesRecord": batches})})
+    pod = _annotated(pod, kept | {STATE_ANNOTATION: _json(state | {"containerBatchesRecord": batches})})
     if not spec.images:
         return pod
     renewed = [old | {"image": spec.images.get(old["name"], old.get("image"))} for old in containers]
@@ -250,16 +252,16 @@ class DueChanges:
 
     Attributes:
         pod: the pod to write after its grace period, or None if it does not change.
-        opens: True if its gate should be opened.
+        opens_gate: True if its gate should be opened.
         wait: the remaining seconds of its grace period, or None if it has none.
     """
 
     pod: Obj | None = None
-    opens: bool = False
+    opens_gate: bool = False
     wait: float | None = None
 
 
-def due(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> DueChanges:
+def due_changes(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> DueChanges:
     """Return what the pod needs: a change after its grace period, or an open gate after its update (Refresh).
 
     Args:
@@ -271,31 +273,33 @@ def due(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> DueChange
         return _due_in_grace(pod, is_of=is_of, now=now)
     if not has_gate(pod) or not _are_containers_updated(pod):
         return DueChanges()
-    condition = condition_of(pod, GATE)
+    condition = condition_of(pod, READINESS_GATE)
     if (
         condition is not None
         and condition["status"] == TRUE
         and not (condition.get("reason") or condition.get("message"))
     ):
         return DueChanges()
-    return DueChanges(opens=True)
+    return DueChanges(opens_gate=True)
 
 
 def _due_in_grace(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> DueChanges:
     """Return what a pod in its grace period needs (finishGracePeriod); nothing if its annotations are invalid."""
-    spec, state = _read_spec(_annotation(pod, GRACE, _FORMER_GRACE)), _state_of(pod)
+    spec, state = _read_spec(_annotation(pod, GRACE_ANNOTATION, _FORMER_GRACE)), _state_of(pod)
     if spec is None or state is None:
         return DueChanges()
     if not is_of(pod, spec.revision):  # it has another revision by now: the update begins again
-        kept = {key: value for key, value in annotations_of(pod).items() if key not in (GRACE, _FORMER_GRACE)}
+        kept = {
+            key: value for key, value in annotations_of(pod).items() if key not in (GRACE_ANNOTATION, _FORMER_GRACE)
+        }
         return DueChanges(pod=_annotated(pod, kept))
-    left = seconds(state["updateTimestamp"]) + spec.grace - now
+    left = parse_time(state["updateTimestamp"]) + spec.grace - now
     return DueChanges(wait=float(ceil(left))) if left > 0 else DueChanges(pod=_changed(pod, spec, state=state, now=now))
 
 
 def _state_of(pod: Obj) -> Obj | None:
     """Return the pod's state when its last update began, or None if the annotation is missing or invalid."""
-    state = _read(_annotation(pod, STATE, _FORMER_STATE))
+    state = _read(_annotation(pod, STATE_ANNOTATION, _FORMER_STATE))
     if state is None or not isinstance(state.get("updateTimestamp"), str):
         return None
     return {"lastContainerStatuses": None} | state
@@ -362,7 +366,7 @@ def _changes(before: Mapping[str, str] | None, after: Mapping[str, str] | None) 
     return gone | {key: value for key, value in new.items() if old.get(key) != value}
 
 
-def patched(pod: Obj, patch: Obj) -> Obj:
+def with_metadata_patch(pod: Obj, patch: Obj) -> Obj:
     """Return the pod with such a patch applied."""
     changes, meta = patch.get("metadata") or {}, dict[str, Any](pod["metadata"])
     for name in _MAPS:

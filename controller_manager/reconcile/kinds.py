@@ -86,10 +86,10 @@ class Served:
     def __post_init__(self) -> None:
         self._named.update((f"{kind.api_version}/{kind.kind}", kind) for kind in self.verbs)
 
-    def named(self, api_version: str, kind: str) -> Kind | None:
+    def find_kind(self, api_version: str, kind: str) -> Kind | None:
         """Return the kind that an object or an owner reference names, or None if it is not served."""
         return self._named.get(f"{api_version}/{kind}")
 
-    def able_to(self, *verbs: str) -> Iterator[Kind]:
+    def supporting(self, *verbs: str) -> Iterator[Kind]:
         """Return the preferred kinds that support all these verbs (discovery.SupportsAllVerbs)."""
         return (kind for kind in self.preferred if self.verbs[kind].issuperset(verbs))

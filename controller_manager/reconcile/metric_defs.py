@@ -7,19 +7,19 @@ from controller_manager.reconcile.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Meter:
+class MetricDef:
     """A metric family: a counter or a gauge, or a histogram if it has buckets.
 
     Attributes:
         name: the full name in Prometheus; most counters end in "_total".
-        about: the help text.
+        help: the help text.
         labels: the names of the labels.
         buckets: the upper bounds of a histogram.
         feature: the attribute of Profile that must be true for a release to have it, "" for all releases.
     """
 
     name: str
-    about: str
+    help: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
     feature: str = ""
@@ -39,7 +39,7 @@ class Measure:
         elapsed: True to add the seconds since this sync of the key began.
     """
 
-    meter: Meter
+    meter: MetricDef
     value: float = 1.0
     labels: tuple[str, ...] = ()
     times: int = 1
@@ -47,7 +47,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Sample:
     """The value of a gauge, with the values of its labels."""
 
     value: float

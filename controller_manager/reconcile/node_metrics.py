@@ -7,10 +7,10 @@ from apiserver.api.meta import Obj, labels_of, name_of
 from controller_manager.reconcile.conditions import TRUE, phase_of
 from controller_manager.reconcile.contract import PODS_BY_NODE, Gauge, Listers
 from controller_manager.reconcile.kinds import NODE, POD
-from controller_manager.reconcile.metric_defs import Meter, Reading
+from controller_manager.reconcile.metric_defs import MetricDef, Sample
 from controller_manager.reconcile.nodes import is_alive, ready_status
 
-EVICTIONS = Meter("node_collector_evictions_total", "How often a node was tainted so that its pods go.", ("zone",))
+EVICTIONS = MetricDef("node_collector_evictions_total", "How often a node was tainted so that its pods go.", ("zone",))
 
 
 def zone_of(node: Obj) -> str:
@@ -43,39 +43,40 @@ def _zones(listers: Listers) -> Mapping[str, Zone]:
     return zones
 
 
-def _sizes(listers: Listers) -> Iterator[Reading]:
-    return (Reading(zone.size, (name,)) for name, zone in _zones(listers).items())
+def _sizes(listers: Listers) -> Iterator[Sample]:
+    return (Sample(zone.size, (name,)) for name, zone in _zones(listers).items())
 
 
-def _unhealthy(listers: Listers) -> Iterator[Reading]:
-    return (Reading(zone.size - zone.ready, (name,)) for name, zone in _zones(listers).items())
+def _unhealthy(listers: Listers) -> Iterator[Sample]:
+    return (Sample(zone.size - zone.ready, (name,)) for name, zone in _zones(listers).items())
 
 
-def _health(listers: Listers) -> Iterator[Reading]:
-    return (Reading(100 * zone.ready / zone.size, (name,)) for name, zone in _zones(listers).items())
+def _health(listers: Listers) -> Iterator[Sample]:
+    return (Sample(100 * zone.ready / zone.size, (name,)) for name, zone in _zones(listers).items())
 
 
-ZONES = (
-    Gauge(Meter("node_collector_zone_size", "Nodes in a zone.", ("zone",)), _sizes),
+ZONE_GAUGES = (
+    Gauge(MetricDef("node_collector_zone_size", "Nodes in a zone.", ("zone",)), _sizes),
     Gauge(
-        Meter("node_collector_unhealthy_nodes_in_zone", "Nodes in a zone that are not ready.", ("zone",)), _unhealthy
+        MetricDef("node_collector_unhealthy_nodes_in_zone", "Nodes in a zone that are not ready.", ("zone",)),
+        _unhealthy,
     ),
-    Gauge(Meter("node_collector_zone_health", "Percentage of a zone's nodes that are ready.", ("zone",)), _health),
+    Gauge(MetricDef("node_collector_zone_health", "Percentage of a zone's nodes that are ready.", ("zone",)), _health),
 )
 
 
-def _running(listers: Listers) -> Iterable[Reading]:
+def _running(listers: Listers) -> Iterable[Sample]:
     for node in listers[NODE]:
         if is_alive(node):
-            pods = listers[POD].by(PODS_BY_NODE.name, name_of(node))
-            yield Reading(sum(_is_running(pod) for pod in pods), (name_of(node),))
+            pods = listers[POD].by_index(PODS_BY_NODE.name, name_of(node))
+            yield Sample(sum(_is_running(pod) for pod in pods), (name_of(node),))
 
 
 def _is_running(pod: Obj) -> bool:
     return phase_of(pod) == "Running"
 
 
-RUNNING = Gauge(
-    Meter("kubelet_running_pods", "Pods that run on a simulated node; a real kubelet tells its own.", ("node",)),
+RUNNING_PODS = Gauge(
+    MetricDef("kubelet_running_pods", "Pods that run on a simulated node; a real kubelet tells its own.", ("node",)),
     _running,
 )

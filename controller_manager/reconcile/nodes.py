@@ -12,20 +12,20 @@ from zlib import crc32
 from apiserver.api import quantity
 from apiserver.api.meta import Obj, annotations_of, labels_of
 from apiserver.api.nodes import HOSTNAME, REGION, ZONE
-from controller_manager.reconcile.conditions import FALSE, TRUE, UNKNOWN, condition_of, find
-from controller_manager.reconcile.times import micro_stamp, seconds, stamp, time_left
+from controller_manager.reconcile.conditions import FALSE, TRUE, UNKNOWN, condition_of, find_condition
+from controller_manager.reconcile.times import format_micro_time, format_time, parse_time, time_left
 
-NOT_READY = "mockube.io/not-ready"
+NOT_READY_ANNOTATION = "mockube.io/not-ready"
 """The annotation that makes a node not ready; its value is the condition's message."""
-PRESSURE = "mockube.io/pressure"
+PRESSURE_ANNOTATION = "mockube.io/pressure"
 """The annotation of a node under pressure: "memory", "disk", "pid", or several separated by commas."""
-HEARTBEAT = 300.0
+STATUS_REPORT_SECONDS = 300.0
 """Seconds between two reports of an unchanged status (nodeStatusReportFrequency)."""
 KUBELET_PORT = 10250
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class NodeCapacity:
     """The capacity of simulated nodes."""
 
     cpu: str
@@ -34,7 +34,7 @@ class Size:
     version: str
 
 
-def kubelet_status(node: Obj, size: Size, now: float, *, address: str) -> Obj:
+def kubelet_status(node: Obj, size: NodeCapacity, now: float, *, address: str) -> Obj:
     """Return the status as the node's kubelet reports it: values set by users are kept, missing ones filled in.
 
     Args:
@@ -55,7 +55,7 @@ def kubelet_status(node: Obj, size: Size, now: float, *, address: str) -> Obj:
     }
 
 
-def _capacity(size: Size) -> dict[str, str]:
+def _capacity(size: NodeCapacity) -> dict[str, str]:
     return {
         "cpu": quantity.canonical(size.cpu),
         "ephemeral-storage": "1Ti",
@@ -71,7 +71,7 @@ def _addresses(node: Obj, address: str) -> list[Obj]:
     return [{"type": "InternalIP", "address": address}, hostname] if address else [hostname]
 
 
-def _info(node: Obj, size: Size) -> Obj:
+def _info(node: Obj, size: NodeCapacity) -> Obj:
     reported = (node.get("status") or {}).get("nodeInfo") or {}
     name = node["metadata"]["name"]
     defaults = {
@@ -99,8 +99,8 @@ def _identity(name: str, purpose: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """A pressure condition of a node: its word in PRESSURE, and its reasons and messages when True and when False."""
+class PressureCondition:
+    """A pressure condition of a node: its word in the annotation, and the reasons and messages of True and False."""
 
     word: str
     bad: str
@@ -109,22 +109,22 @@ class Health:
     good_message: str
 
 
-HEALTH: Mapping[str, Health] = {
-    "MemoryPressure": Health(
+PRESSURE_CONDITIONS: Mapping[str, PressureCondition] = {
+    "MemoryPressure": PressureCondition(
         "memory",
         "KubeletHasInsufficientMemory",
         "KubeletHasSufficientMemory",
         "kubelet has insufficient memory available",
         "kubelet has sufficient memory available",
     ),
-    "DiskPressure": Health(
+    "DiskPressure": PressureCondition(
         "disk",
         "KubeletHasDiskPressure",
         "KubeletHasNoDiskPressure",
         "kubelet has disk pressure",
         "kubelet has no disk pressure",
     ),
-    "PIDPressure": Health(
+    "PIDPressure": PressureCondition(
         "pid",
         "KubeletHasInsufficientPID",
         "KubeletHasSufficientPID",
@@ -139,14 +139,18 @@ READY = ("KubeletReady", "kubelet is posting ready status")
 def _conditions(node: Obj, now: float) -> list[Obj]:
     annotations = annotations_of(node)
     before = (node.get("status") or {}).get("conditions") or ()
-    pressures = {word.strip() for word in annotations.get(PRESSURE, "").split(",")}
-    conditions = [_pressure(type_, health, holds=health.word in pressures) for type_, health in HEALTH.items()]
-    conditions.append(_ready(annotations.get(NOT_READY)))
-    foreign = [condition for condition in before if condition["type"] not in {*HEALTH, "Ready"}]
-    return foreign + [_timed(condition, find(before, condition["type"]), stamp(now)) for condition in conditions]
+    pressures = {word.strip() for word in annotations.get(PRESSURE_ANNOTATION, "").split(",")}
+    conditions = [
+        _pressure(type_, health, holds=health.word in pressures) for type_, health in PRESSURE_CONDITIONS.items()
+    ]
+    conditions.append(_ready(annotations.get(NOT_READY_ANNOTATION)))
+    foreign = [condition for condition in before if condition["type"] not in {*PRESSURE_CONDITIONS, "Ready"}]
+    return foreign + [
+        _timed(condition, find_condition(before, condition["type"]), format_time(now)) for condition in conditions
+    ]
 
 
-def _pressure(type_: str, health: Health, *, holds: bool) -> Obj:
+def _pressure(type_: str, health: PressureCondition, *, holds: bool) -> Obj:
     if holds:
         return {"type": type_, "status": TRUE, "reason": health.bad, "message": health.bad_message}
     return {"type": type_, "status": FALSE, "reason": health.good, "message": health.good_message}
@@ -185,7 +189,7 @@ def report_due_in(node: Obj, now: float) -> float:
     """Return the seconds until the status should be reported again even if it does not change."""
     ready = condition_of(node, "Ready") or {}
     reported = ready.get("lastHeartbeatTime")
-    return time_left(HEARTBEAT, seconds(reported), now) if reported else 0.0
+    return time_left(STATUS_REPORT_SECONDS, parse_time(reported), now) if reported else 0.0
 
 
 def _without_heartbeats(status: Obj) -> Obj:
@@ -193,12 +197,12 @@ def _without_heartbeats(status: Obj) -> Obj:
     return status | {"conditions": sorted(conditions, key=lambda condition: str(condition["type"]))}
 
 
-SIMULATED = "mockube.io/simulated"
+SIMULATED_LABEL = "mockube.io/simulated"
 """The label, "true", of nodes whose kubelet is simulated; users may set it on nodes that they create."""
-LOST = "mockube.io/lost"
+LOST_ANNOTATION = "mockube.io/lost"
 """The annotation, "true", of a node whose kubelet is silent and does nothing."""
 REGION_NAME, ZONE_NAMES = "local", ("local-a", "local-b", "local-c")
-LEASES = "kube-node-lease"
+LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40
 """nodeLeaseDurationSeconds."""
 
@@ -210,12 +214,12 @@ def name_of_node(number: int) -> str:
 
 def is_simulated(node: Obj) -> bool:
     """Return whether the node's kubelet is simulated."""
-    return labels_of(node).get(SIMULATED) == "true"
+    return labels_of(node).get(SIMULATED_LABEL) == "true"
 
 
 def is_lost(node: Obj) -> bool:
     """Return whether a user has made the node's kubelet silent."""
-    return annotations_of(node).get(LOST) == "true"
+    return annotations_of(node).get(LOST_ANNOTATION) == "true"
 
 
 def is_alive(node: Obj) -> bool:
@@ -248,7 +252,7 @@ def _is_address(text: str) -> bool:
 # -- new nodes ---------------------------------------------------------------------------------------------------------
 
 
-def new_node(number: int, size: Size, *, block: str, now: float, address: str) -> Obj:
+def new_node(number: int, size: NodeCapacity, *, block: str, now: float, address: str) -> Obj:
     """Return a simulated node as it registers.
 
     Args:
@@ -283,7 +287,7 @@ def _labels(name: str, zone: str) -> dict[str, str]:
         "node.kubernetes.io/instance-type": "simulated",
         REGION: REGION_NAME,
         ZONE: zone,
-        SIMULATED: "true",
+        SIMULATED_LABEL: "true",
     }
 
 
@@ -309,11 +313,11 @@ def new_lease(node: Obj, now: float) -> Obj:
     meta = node["metadata"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": meta["uid"]}
     return {
-        "metadata": {"name": meta["name"], "namespace": LEASES, "ownerReferences": [owner]},
+        "metadata": {"name": meta["name"], "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]},
         "spec": {
             "holderIdentity": meta["name"],
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": micro_stamp(now),
+            "renewTime": format_micro_time(now),
         },
     }
 
@@ -321,4 +325,4 @@ def new_lease(node: Obj, now: float) -> Obj:
 def renewed_at(lease: Obj | None) -> float:
     """Return the time of a lease's last renewal, or 0 if it was never renewed."""
     text = ((lease or {}).get("spec") or {}).get("renewTime")
-    return seconds(text) if text else 0.0
+    return parse_time(text) if text else 0.0

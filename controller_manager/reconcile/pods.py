@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj, annotations_of, name_of
 from controller_manager.reconcile.conditions import condition_of, phase_of
 from controller_manager.reconcile.profile import NEWEST, Profile
-from controller_manager.reconcile.times import seconds
+from controller_manager.reconcile.times import parse_time
 
-TERMINAL = frozenset(("Succeeded", "Failed"))
+TERMINAL_PHASES = frozenset(("Succeeded", "Failed"))
 """The phases that no pod leaves."""
 DISRUPTION_TARGET = "DisruptionTarget"
 """The condition of a pod that is about to be deleted by a disruption."""
@@ -23,12 +23,14 @@ _PHASES = {"Unknown": 1, "Running": 2}
 
 def is_terminal(pod: Obj) -> bool:
     """Return whether the pod has ended for good (podutil.IsPodTerminal)."""
-    return (pod.get("status") or {}).get("phase") in TERMINAL
+    return (pod.get("status") or {}).get("phase") in TERMINAL_PHASES
 
 
 def is_active(pod: Obj) -> bool:
     """Return whether the pod has not ended and is not being deleted (controller_utils.go IsPodActive)."""
-    return not pod["metadata"].get("deletionTimestamp") and (pod.get("status") or {}).get("phase") not in TERMINAL
+    return (
+        not pod["metadata"].get("deletionTimestamp") and (pod.get("status") or {}).get("phase") not in TERMINAL_PHASES
+    )
 
 
 def is_ready(pod: Obj) -> bool:
@@ -45,7 +47,7 @@ def ready_since(pod: Obj) -> float | None:
     if ready is None or ready.get("status") != "True":
         return None
     since = ready.get("lastTransitionTime")
-    return seconds(since) if since else 0.0
+    return parse_time(since) if since else 0.0
 
 
 def is_available(pod: Obj, now: float, *, minimum: int = 0) -> bool:
@@ -136,7 +138,7 @@ def in_deletion_order(
             leaders.get(ready, ""),
             -restarts.containers,
             -restarts.sidecars,
-            ages.rank(seconds(created) if created else None),
+            ages.rank(parse_time(created) if created else None),
             meta["uid"],
         )
 
@@ -190,10 +192,10 @@ def _restarts(pod: Obj) -> _Restarts:
         if always
         else ()
     )
-    return _Restarts(_most(status.get("containerStatuses") or ()), _most(sidecars))
+    return _Restarts(_max_restarts(status.get("containerStatuses") or ()), _max_restarts(sidecars))
 
 
-def _most(statuses: Iterable[Obj]) -> int:
+def _max_restarts(statuses: Iterable[Obj]) -> int:
     return max((status.get("restartCount") or 0 for status in statuses), default=0)
 
 
@@ -218,7 +220,7 @@ def pod_from_template(template: Obj, owner: Obj, reference: Obj) -> Obj:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
 
 
-_LONGEST = 252  # with the dash it is still a DNS subdomain
+_MAX_PREFIX_LENGTH = 252  # with the dash it is still a DNS subdomain
 
 
 def generate_name(owner: str) -> str:
@@ -226,4 +228,4 @@ def generate_name(owner: str) -> str:
 
     (controller_utils.go GetPodFromTemplate, endpointslice/utils.go getEndpointSlicePrefix)
     """
-    return f"{owner}-" if len(owner) <= _LONGEST else owner
+    return f"{owner}-" if len(owner) <= _MAX_PREFIX_LENGTH else owner

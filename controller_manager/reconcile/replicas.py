@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj, labels_of
 from controller_manager.reconcile import conditions
 from controller_manager.reconcile.pods import is_available, is_ready, soonest_available
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
-FAILURE = "ReplicaFailure"
+REPLICA_FAILURE = "ReplicaFailure"
 """The condition that pods could not be created or deleted."""
 
 
@@ -19,7 +19,7 @@ def replicas_of(obj: Obj) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class PodCounts:
     """The numbers of a workload's pods.
 
     Attributes:
@@ -38,14 +38,14 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ReplicaFailure:
     """The reason and message of the condition ReplicaFailure."""
 
     reason: str
     message: str
 
 
-def count(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None) -> Counts:
+def count_pods(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None) -> PodCounts:
     """Count pods (replica_set_utils.go calculateStatus).
 
     Args:
@@ -58,13 +58,13 @@ def count(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None
     labeled = sum(labels <= labels_of(pod).items() for pod in pods)
     ready = [pod for pod in pods if is_ready(pod)]
     if not minimum:
-        return Counts(len(pods), labeled, len(ready), len(ready), terminating)
+        return PodCounts(len(pods), labeled, len(ready), len(ready), terminating)
     available = sum(is_available(pod, now, minimum=minimum) for pod in ready)
     wait = soonest_available(ready, now, minimum=minimum) or float(minimum) if available < len(ready) else None
-    return Counts(len(pods), labeled, len(ready), available, terminating, wait)
+    return PodCounts(len(pods), labeled, len(ready), available, terminating, wait)
 
 
-def status_of(owner: Obj, counts: Counts, failure: Failure | None, now: float) -> Obj:
+def status_of(owner: Obj, counts: PodCounts, failure: ReplicaFailure | None, now: float) -> Obj:
     """Return the status that the owner should have; equal to the existing one if there is nothing to write.
 
     ReplicaFailure is added if there is none, keeps its first reason and message, and is removed when a sync succeeds.
@@ -85,11 +85,11 @@ def status_of(owner: Obj, counts: Counts, failure: Failure | None, now: float) -
     return status
 
 
-def with_failure(old: Sequence[Obj], failure: Failure | None, *, now: float) -> list[Obj]:
+def with_failure(old: Sequence[Obj], failure: ReplicaFailure | None, *, now: float) -> list[Obj]:
     """Return the conditions with ReplicaFailure, whose first message is kept; without it if there is no failure."""
     if failure is None:
-        return conditions.without(old, FAILURE)
-    if conditions.find(old, FAILURE):
+        return conditions.without_condition(old, REPLICA_FAILURE)
+    if conditions.find_condition(old, REPLICA_FAILURE):
         return list(old)
     fields = {"reason": failure.reason, "message": failure.message}
-    return [*old, {"type": FAILURE, "status": conditions.TRUE, "lastTransitionTime": stamp(now)} | fields]
+    return [*old, {"type": REPLICA_FAILURE, "status": conditions.TRUE, "lastTransitionTime": format_time(now)} | fields]

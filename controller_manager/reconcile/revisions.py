@@ -13,16 +13,16 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of
 from controller_manager.reconcile.contract import Action, Create, Delete, Get, Plan, key_of
 from controller_manager.reconcile.controller_ref import Parent, owner_reference
-from controller_manager.reconcile.deletion import remove
+from controller_manager.reconcile.deletion import delete_if_exists
 from controller_manager.reconcile.kinds import CONTROLLER_REVISION
 from controller_manager.reconcile.pod_templates import fnv32, is_same, safe_encoded
 from controller_manager.reconcile.retry_on_conflict import update
-from controller_manager.reconcile.times import seconds
+from controller_manager.reconcile.times import parse_time
 
 HASH_LABEL = "controller.kubernetes.io/hash"
 """The label of a revision with the hash that its name ends in."""
 
-_LONGEST_PREFIX = 223  # a name has 253 characters, a hash ten; upstream reserves 29
+_MAX_PREFIX_LENGTH = 223  # a name has 253 characters, a hash ten; upstream reserves 29
 _GO_ESCAPES = (
     (b"<", b"\\u003c"),
     (b">", b"\\u003e"),
@@ -69,7 +69,7 @@ def revision_hash(data: Obj, collisions: int | None) -> str:
 
 def revision_name(parent: str, hashed: str) -> str:
     """Return the name of a workload's revision (ControllerRevisionName)."""
-    return f"{parent[:_LONGEST_PREFIX]}-{hashed}"
+    return f"{parent[:_MAX_PREFIX_LENGTH]}-{hashed}"
 
 
 def new_revision(
@@ -119,7 +119,7 @@ def in_order(revisions: Iterable[Obj]) -> list[Obj]:
 
     def rank(revision: Obj) -> tuple[object, ...]:
         created = revision["metadata"].get("creationTimestamp")
-        return number_of(revision), seconds(created) if created else 0.0, name_of(revision)
+        return number_of(revision), parse_time(created) if created else 0.0, name_of(revision)
 
     return sorted(revisions, key=rank)
 
@@ -142,7 +142,7 @@ def equal_revision(revisions: Sequence[Obj], data: Obj) -> Obj | None:
     return None
 
 
-def excess(revisions: Sequence[Obj], *, live: Collection[str], limit: int) -> list[Obj]:
+def excess_revisions(revisions: Sequence[Obj], *, live: Collection[str], limit: int) -> list[Obj]:
     """Return the revisions to delete, oldest first (stateful_set_control.go truncateHistory).
 
     Args:
@@ -154,7 +154,7 @@ def excess(revisions: Sequence[Obj], *, live: Collection[str], limit: int) -> li
     return idle[: len(idle) - limit] if 0 <= limit < len(idle) else []
 
 
-def expired(revisions: Sequence[Obj], *, live: Collection[str], limit: int) -> list[Obj]:
+def expired_revisions(revisions: Sequence[Obj], *, live: Collection[str], limit: int) -> list[Obj]:
     """Return the revisions of a UnitedDeployment to delete before a new one is created (cleanExpiredRevision).
 
     Unlike elsewhere, revisions in use count, and one in use among the oldest does not keep another from deletion.
@@ -185,7 +185,7 @@ class History:
     collisions: int
 
 
-def record(
+def sync_revisions(
     parent: Parent, revisions: Sequence[Obj], *, data: Obj, labels: Mapping[str, str] | None = None
 ) -> Generator[Action, Any, History]:
     """Ensure that the newest revision holds the present state of the workload (getStatefulSetRevisions).
@@ -236,7 +236,7 @@ def _create(
         collisions += 1
 
 
-def truncate(history: History, *, live: Collection[str], limit: int) -> Plan:
+def truncate_history(history: History, *, live: Collection[str], limit: int) -> Plan:
     """Delete the oldest revisions beyond a limit, except those in use (truncateHistory).
 
     Args:
@@ -247,7 +247,7 @@ def truncate(history: History, *, live: Collection[str], limit: int) -> Plan:
     Raises:
         ApiError: a revision could not be deleted for a reason other than that it is gone.
     """
-    for revision in excess(
+    for revision in excess_revisions(
         history.revisions, live={*live, name_of(history.current), name_of(history.update)}, limit=limit
     ):
-        yield from remove(Delete(CONTROLLER_REVISION, key_of(revision), uid=revision["metadata"]["uid"]))
+        yield from delete_if_exists(Delete(CONTROLLER_REVISION, key_of(revision), uid=revision["metadata"]["uid"]))

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from apiserver.api.meta import Obj
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 """The taint for spec.unschedulable: pods that tolerate it may go to a cordoned node."""
 
-BY_CONDITION: Mapping[tuple[str, str], str] = {
+TAINT_BY_CONDITION: Mapping[tuple[str, str], str] = {
     ("Ready", "False"): NOT_READY,
     ("Ready", "Unknown"): UNREACHABLE,
     ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
@@ -23,11 +23,11 @@ DEFAULT_TOLERATION = 300.0
 """Seconds for which pods without a toleration stay on a node that is not ready. Upstream's admission writes it into
 each pod (DefaultTolerationSeconds); a server without that plug-in behaves the same.
 """
-_KEPT_OFF = frozenset((*BY_CONDITION.values(), UNSCHEDULABLE))
+_NO_SCHEDULE_TAINTS = frozenset((*TAINT_BY_CONDITION.values(), UNSCHEDULABLE))
 _COMPARED: Mapping[str, Callable[[int, int], bool]] = {"Lt": int.__lt__, "Gt": int.__gt__}
-_THROWN_OUT = frozenset((NOT_READY, UNREACHABLE))
+_EVICTING_TAINTS = frozenset((NOT_READY, UNREACHABLE))
 
-Kept = tuple[str, str]
+TaintKey = tuple[str, str]
 """A taint's key and effect, which identify it."""
 
 
@@ -36,7 +36,7 @@ def taints_of(node: Obj) -> Sequence[Obj]:
     return node["spec"].get("taints") or ()
 
 
-def wanted_taints(node: Obj, now: float, *, evict: bool) -> list[Obj] | None:
+def desired_taints(node: Obj, now: float, *, evict: bool) -> list[Obj] | None:
     """Return the taints that a node should have, or None if it has them.
 
     Args:
@@ -48,30 +48,34 @@ def wanted_taints(node: Obj, now: float, *, evict: bool) -> list[Obj] | None:
     kept = [taint for taint in taints_of(node) if not _is_ours(taint) or _id(taint) in desired]
     known = {_id(taint) for taint in kept}
     added = [
-        {"key": key, "effect": effect, "timeAdded": stamp(now)} for key, effect in desired if (key, effect) not in known
+        {"key": key, "effect": effect, "timeAdded": format_time(now)}
+        for key, effect in desired
+        if (key, effect) not in known
     ]
     return [*kept, *added] if added or len(kept) != len(taints_of(node)) else None
 
 
-def _desired(node: Obj, *, evict: bool) -> list[Kept]:
+def _desired(node: Obj, *, evict: bool) -> list[TaintKey]:
     conditions = (node.get("status") or {}).get("conditions") or ()
-    keys = [key for condition in conditions if (key := BY_CONDITION.get((condition["type"], condition["status"])))]
+    keys = [
+        key for condition in conditions if (key := TAINT_BY_CONDITION.get((condition["type"], condition["status"])))
+    ]
     desired = [(key, NO_SCHEDULE) for key in keys]
     if node["spec"].get("unschedulable"):
         desired.append((UNSCHEDULABLE, NO_SCHEDULE))
     if evict:
-        desired += [(key, NO_EXECUTE) for key in keys if key in _THROWN_OUT]
+        desired += [(key, NO_EXECUTE) for key in keys if key in _EVICTING_TAINTS]
     return desired
 
 
 def _is_ours(taint: Obj) -> bool:
     """Return whether a taint follows from the node's state, so that it is removed with its cause."""
     if taint["effect"] == NO_SCHEDULE:
-        return taint["key"] in _KEPT_OFF
-    return taint["effect"] == NO_EXECUTE and taint["key"] in _THROWN_OUT
+        return taint["key"] in _NO_SCHEDULE_TAINTS
+    return taint["effect"] == NO_EXECUTE and taint["key"] in _EVICTING_TAINTS
 
 
-def _id(taint: Obj) -> Kept:
+def _id(taint: Obj) -> TaintKey:
     return taint["key"], taint["effect"]
 
 
@@ -117,7 +121,7 @@ def tolerated_for(tolerations: Sequence[Obj], taints: Sequence[Obj]) -> float | 
     for taint in taints:
         matching = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
         if matching is None:
-            times.append(DEFAULT_TOLERATION if taint["key"] in _THROWN_OUT else 0.0)
+            times.append(DEFAULT_TOLERATION if taint["key"] in _EVICTING_TAINTS else 0.0)
         elif matching.get("tolerationSeconds") is not None:
             times.append(max(float(matching["tolerationSeconds"]), 0.0))
     return min(times, default=None)
@@ -131,7 +135,7 @@ class TaintTimes:
     """
 
     def __init__(self) -> None:
-        self._first: dict[str, dict[Kept, float]] = {}
+        self._first: dict[str, dict[TaintKey, float]] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Forget the taints that a node no longer has."""
@@ -150,7 +154,7 @@ class TaintTimes:
         """Return the time since which a pod has been on the node with all these taints."""
         known = self._first.setdefault(node["metadata"]["name"], {})
         times = [
-            seconds(taint["timeAdded"]) if taint.get("timeAdded") else known.setdefault(_id(taint), now)
+            parse_time(taint["timeAdded"]) if taint.get("timeAdded") else known.setdefault(_id(taint), now)
             for taint in taints
         ]
-        return max(*times, seconds(pod["metadata"]["creationTimestamp"]))
+        return max(*times, parse_time(pod["metadata"]["creationTimestamp"]))

@@ -9,12 +9,12 @@ users wrote may lie outside.
 """
 
 
-def stamp(now: float) -> str:
+def format_time(now: float) -> str:
     """Return a metav1.Time: whole seconds, "2026-01-02T03:04:05Z"."""
     return _text(int(min(max(now, FIRST), LAST)), "seconds")
 
 
-def micro_stamp(now: float) -> str:
+def format_micro_time(now: float) -> str:
     """Return a metav1.MicroTime: "2026-01-02T03:04:05.000006Z"."""
     return _text(min(max(now, FIRST), LAST), "microseconds")
 
@@ -24,7 +24,7 @@ def _text(now: float, precision: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def seconds(text: str) -> float:
+def parse_time(text: str) -> float:
     """Return the time in a string of either format.
 
     Raises:

@@ -12,13 +12,13 @@ from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.contract import Index
 from controller_manager.reconcile.kinds import CLAIM, POD, VOLUME
 from controller_manager.reconcile.selectors import lenient_selector
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-WAITS_FOR_CONSUMER = "WaitForFirstConsumer"
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
 
 # -- fields of claims and volumes --------------------------------------------------------------------------------------
@@ -29,7 +29,7 @@ def class_of(obj: Obj) -> str:
     return str(annotations_of(obj).get(CLASS_ANNOTATION) or (obj["spec"].get("storageClassName") or ""))
 
 
-def names_class(claim: Obj) -> bool:
+def has_class(claim: Obj) -> bool:
     """Return whether the claim names a class, or "" to have none (PersistentVolumeClaimHasClass)."""
     return CLASS_ANNOTATION in annotations_of(claim) or claim["spec"].get("storageClassName") is not None
 
@@ -39,7 +39,7 @@ def modes_of(obj: Obj) -> Sequence[str]:
     return obj["spec"].get("accessModes") or ()
 
 
-def size_asked(claim: Obj) -> int:
+def requested_size(claim: Obj) -> int:
     """Return the bytes that a claim requests."""
     return quantity.of((claim["spec"].get("resources") or {}).get("requests", {}).get("storage")).value
 
@@ -54,7 +54,7 @@ def is_bound(claim: Obj) -> bool:
     return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations_of(claim)
 
 
-def is_for(volume: Obj, claim: Obj) -> bool:
+def is_reserved_for(volume: Obj, claim: Obj) -> bool:
     """Return whether the volume is reserved for the claim, or bound to it (IsVolumeBoundToClaim)."""
     reference = volume["spec"].get("claimRef")
     if reference is None or claim_key(reference) != f"{namespace_of(claim)}/{name_of(claim)}":
@@ -90,11 +90,11 @@ def has_mode(volume: Obj, claim: Obj) -> bool:
     return bool((claim_mode or "Filesystem") == (volume_mode or "Filesystem"))
 
 
-def mismatch(volume: Obj, claim: Obj) -> str:
+def mismatch_reason(volume: Obj, claim: Obj) -> str:
     """Return why the volume does not satisfy the claim, or "" if it does (checkVolumeSatisfyClaim)."""
     if volume["metadata"].get("deletionTimestamp"):
         return f'the volume is marked for deletion "{name_of(volume)}"'
-    if size_of(volume) < size_asked(claim):
+    if size_of(volume) < requested_size(claim):
         return "requested PV is too small"
     if class_of(volume) != class_of(claim):
         return "storageClassName does not match"
@@ -103,7 +103,7 @@ def mismatch(volume: Obj, claim: Obj) -> str:
     return "incompatible accessMode" if set(modes_of(claim)) - set(modes_of(volume)) else ""
 
 
-def selects(claim: Obj, volume: Obj) -> bool:
+def selector_matches(claim: Obj, volume: Obj) -> bool:
     """Return whether the claim's selector, if it has one, matches the volume."""
     selector = claim["spec"].get("selector")
     return selector is None or lenient_selector(selector).matches(labels_of(volume))
@@ -122,7 +122,12 @@ def best_match(claim: Obj, volumes: Iterable[Obj], *, waits: bool) -> Obj | None
     candidates = [volume for volume in volumes if _is_candidate(volume, claim, waits=waits)]
     return min(
         candidates,
-        key=lambda volume: (len(modes_of(volume)), not is_for(volume, claim), size_of(volume), name_of(volume)),
+        key=lambda volume: (
+            len(modes_of(volume)),
+            not is_reserved_for(volume, claim),
+            size_of(volume),
+            name_of(volume),
+        ),
         default=None,
     )
 
@@ -130,15 +135,15 @@ def best_match(claim: Obj, volumes: Iterable[Obj], *, waits: bool) -> Obj | None
 def _is_candidate(volume: Obj, claim: Obj, *, waits: bool) -> bool:
     if (
         volume["metadata"].get("deletionTimestamp")
-        or size_of(volume) < size_asked(claim)
+        or size_of(volume) < requested_size(claim)
         or not has_mode(volume, claim)
         or set(modes_of(claim)) - set(modes_of(volume))
     ):
         return False
-    if is_for(volume, claim):
+    if is_reserved_for(volume, claim):
         return True
     is_free = volume["spec"].get("claimRef") is None and phase_of(volume) == "Available"
-    return is_free and not waits and class_of(volume) == class_of(claim) and selects(claim, volume)
+    return is_free and not waits and class_of(volume) == class_of(claim) and selector_matches(claim, volume)
 
 
 # -- binding -----------------------------------------------------------------------------------------------------------
@@ -155,9 +160,9 @@ def bound_volume(volume: Obj, claim: Obj) -> Obj:
     """Return the volume, bound to the claim; unchanged if it is already (GetBindVolumeToClaim)."""
     spec, bound = volume["spec"], volume
     reference = spec.get("claimRef") or {}
-    if not is_for(volume, claim) and BOUND_BY_CONTROLLER not in annotations_of(volume):
+    if not is_reserved_for(volume, claim) and BOUND_BY_CONTROLLER not in annotations_of(volume):
         bound = _annotated(bound, {BOUND_BY_CONTROLLER: "yes"})
-    if not is_for(volume, claim) or reference.get("uid") != claim["metadata"]["uid"]:
+    if not is_reserved_for(volume, claim) or reference.get("uid") != claim["metadata"]["uid"]:
         bound = bound | {"spec": spec | {"claimRef": reference_to(claim)}}
     return bound
 
@@ -208,7 +213,7 @@ def volume_status(volume: Obj, phase: str, *, now: float, message: str = "") -> 
     if before.get("phase") == phase:
         return before
     status = {name: value for name, value in before.items() if name != "message"}
-    status |= {"phase": phase, "lastPhaseTransitionTime": stamp(now)}
+    status |= {"phase": phase, "lastPhaseTransitionTime": format_time(now)}
     return status | ({"message": message} if message else {})
 
 

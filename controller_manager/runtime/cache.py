@@ -12,8 +12,8 @@ from typing import Any
 from apiserver.api.meta import Obj, namespace_of
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
-    ORPHANS,
-    OWNER,
+    ORPHAN_INDEX,
+    OWNER_INDEX,
     Change,
     Index,
     Key,
@@ -28,10 +28,10 @@ from controller_manager.reconcile.profile import NEWEST, Profile
 
 log = logging.getLogger("controller_manager")
 
-Values = Callable[[Obj], Iterable[str]]
+IndexFunc = Callable[[Obj], Iterable[str]]
 Listener = Callable[[Change], None]
 
-_NONE: Mapping[Key, Obj] = {}
+_NO_OBJECTS: Mapping[Key, Obj] = {}
 
 
 def _owner(obj: Obj) -> Iterable[str]:
@@ -43,21 +43,21 @@ def _orphaned(obj: Obj) -> Iterable[str]:
     return () if controller_of(obj) else (namespace_of(obj),)
 
 
-BUILT_IN: Mapping[str, Values] = {
-    OWNER: _owner,
-    ORPHANS: _orphaned,
+BUILT_IN_INDEXES: Mapping[str, IndexFunc] = {
+    OWNER_INDEX: _owner,
+    ORPHAN_INDEX: _orphaned,
     NAMESPACE_INDEX: lambda obj: (namespace_of(obj),),
 }
 
 
-def number_of(revision: str) -> int:
+def revision_number(revision: str) -> int:
     """Return a revision as a number, by which revisions are compared; 0 if it is not a number."""
     return int(revision) if revision.isdecimal() else 0
 
 
 def revision_of(obj: Obj) -> int:
     """Return the revision at which an object was stored, or 0 if it has none that is a number."""
-    return number_of(str(obj["metadata"].get("resourceVersion") or ""))
+    return revision_number(str(obj["metadata"].get("resourceVersion") or ""))
 
 
 class KindCache:
@@ -77,23 +77,23 @@ class KindCache:
         self._on_attach: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
         self._objects: dict[Key, Obj] = {}
-        self._functions: dict[str, Values] = {}
+        self._functions: dict[str, IndexFunc] = {}
         self._indexed: dict[str, dict[str, dict[Key, Obj]]] = {}
-        self._indexers: list[tuple[Values, dict[str, dict[Key, Obj]]]] = []
+        self._indexers: list[tuple[IndexFunc, dict[str, dict[Key, Obj]]]] = []
         self._listeners: list[Listener] = []
         self._on_relist: list[Callable[[], None]] = []
         self._waiting: list[tuple[int, int, Callable[[], None]]] = []
         self._ticket = count()
         self._on_change: dict[Key, list[Callable[[], None]]] = {}
-        for name, values in BUILT_IN.items():
-            self.index(name, values)
+        for name, values in BUILT_IN_INDEXES.items():
+            self.add_index(name, values)
 
     @property
     def kind(self) -> Kind:
         """The kind of the objects."""
         return self._kind
 
-    def index(self, name: str, values: Values) -> None:
+    def add_index(self, name: str, values: IndexFunc) -> None:
         """Add an index, before there are objects. The same index may be added several times under one name."""
         assert not self._objects, "indexes come before objects"
         known = self._functions.setdefault(name, values)
@@ -102,7 +102,7 @@ class KindCache:
             self._indexed[name] = {}
             self._indexers.append((partial(self._values_of, name), self._indexed[name]))
 
-    def listen(self, listener: Listener) -> None:
+    def add_listener(self, listener: Listener) -> None:
         """Call the listener for every change from now on, after it is visible in the cache."""
         self._listeners.append(listener)
 
@@ -114,9 +114,9 @@ class KindCache:
         """Return the object, or None if there is none."""
         return self._objects.get(key)
 
-    def by(self, index: str, value: str) -> Collection[Obj]:
+    def by_index(self, index: str, value: str) -> Collection[Obj]:
         """Return the objects that an index files under a value."""
-        return self._indexed[index].get(value, _NONE).values()
+        return self._indexed[index].get(value, _NO_OBJECTS).values()
 
     @property
     def synced(self) -> bool:
@@ -150,7 +150,7 @@ class KindCache:
             for value in values(obj):
                 index.setdefault(value, {})[key] = obj
         self._notify(Change(old, obj, relisted=relisted and old is not None))
-        self.advance(revision_of(obj))
+        self.advance_to(revision_of(obj))
 
     def remove(self, obj: Obj) -> None:
         """Remove an object; its last state may come with the event."""
@@ -159,7 +159,7 @@ class KindCache:
         if old is not None:
             self._unindex(key, old)
             self._notify(Change(obj, None))
-        self.advance(revision_of(obj))
+        self.advance_to(revision_of(obj))
 
     def replace(self, objects: Iterable[Obj], revision: int) -> None:
         """Replace all objects as of a revision; missing ones were deleted (tombstones have their last known state)."""
@@ -174,14 +174,14 @@ class KindCache:
                 self.put(obj, relisted=True)
         self.revision = 0  # a server that lost its data starts again from a lower one
         self._synced.set()
-        self.advance(revision)
+        self.advance_to(revision)
 
     def resync(self) -> None:
         """Notify listeners of every object again, as unchanged."""
         for obj in list(self._objects.values()):
             self._notify(Change(obj, obj))
 
-    def advance(self, revision: int) -> None:
+    def advance_to(self, revision: int) -> None:
         """Record that the cache contains everything up to a revision, and call those who waited for it."""
         if revision > self.revision:
             self.revision = revision
@@ -200,15 +200,15 @@ class KindCache:
         """Record that changes no longer arrive as they happen."""
         self.attached = None
 
-    def when_attached(self, callback: Callable[[], None]) -> None:
+    def call_when_attached(self, callback: Callable[[], None]) -> None:
         """Call the function once changes arrive as they happen again."""
         self._on_attach.append(callback)
 
-    def when(self, revision: int, callback: Callable[[], None]) -> None:
+    def call_at_revision(self, revision: int, callback: Callable[[], None]) -> None:
         """Call the function once the cache contains everything up to a revision."""
         heappush(self._waiting, (revision, next(self._ticket), callback))
 
-    def when_changed(self, key: Key, callback: Callable[[], None]) -> None:
+    def call_when_changed(self, key: Key, callback: Callable[[], None]) -> None:
         """Call the function at the next change or deletion of an object."""
         self._on_change.setdefault(key, []).append(callback)
 
@@ -267,31 +267,31 @@ class Caches:
         """Return the view of that name."""
         return self.views[name]
 
-    def provide(self, spec: Spec) -> None:
+    def prepare_for(self, spec: Spec) -> None:
         """Create the caches, indexes and views that a controller needs, before they are filled."""
         for watch in spec.watches:
             if watch.kind != EVERYTHING:
-                self.cache(watch.kind)
+                self.get_or_create(watch.kind)
         for index in spec.indexes:
             self.add_index(index)
         for name, make in spec.views.items():
             if name not in self.views:
                 self.views[name] = make()
                 for kind in spec.feeds.get(name, ()):
-                    self.listen(kind, partial(_feeder, self.views[name]))
+                    self.add_listener(kind, partial(_feeder, self.views[name]))
 
-    def cache(self, kind: Kind) -> KindCache:
+    def get_or_create(self, kind: Kind) -> KindCache:
         """Return the cache of a kind, created if need be."""
         if kind not in self.kinds:
             created = self.kinds[kind] = KindCache(kind)
             self._resources.setdefault(str(kind), created)
             for listener in self._listeners_for_all:
-                created.listen(listener(kind))
+                created.add_listener(listener(kind))
         return self.kinds[kind]
 
-    def renewed(self, kind: Kind) -> KindCache:
+    def use_version(self, kind: Kind) -> KindCache:
         """Return the cache of a kind, created if need be; `find` now returns it instead of another version's."""
-        cache = self._resources[str(kind)] = self.cache(kind)
+        cache = self._resources[str(kind)] = self.get_or_create(kind)
         return cache
 
     @property
@@ -299,7 +299,7 @@ class Caches:
         """True if a listener for EVERYTHING exists."""
         return bool(self._listeners_for_all)
 
-    def listen(self, kind: Kind, listener: Callable[[Kind], Listener]) -> None:
+    def add_listener(self, kind: Kind, listener: Callable[[Kind], Listener]) -> None:
         """Add a listener to a kind; for EVERYTHING to all kinds, including those that are served later.
 
         Args:
@@ -307,15 +307,15 @@ class Caches:
             listener: creates the listener for a kind.
         """
         if kind != EVERYTHING:
-            self.cache(kind).listen(listener(kind))
+            self.get_or_create(kind).add_listener(listener(kind))
             return
         self._listeners_for_all.append(listener)
         for known, cache in self.kinds.items():
-            cache.listen(listener(known))
+            cache.add_listener(listener(known))
 
     def add_index(self, index: Index) -> None:
         """Add an index to a kind's cache."""
-        self.cache(index.kind).index(index.name, index.values)
+        self.get_or_create(index.kind).add_index(index.name, index.values)
 
 
 def _feeder(view: View, kind: Kind) -> Listener:

@@ -14,20 +14,28 @@ from apiserver.api.meta import Obj, metadata
 from controller_manager.reconcile.contract import ListAll, Request
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.connection import Feed, LostError, Pool, Reply, ServerAddress
-from controller_manager.runtime.kubeconfig import Access, AccessError
+from controller_manager.runtime.kubeconfig import ClientConfig, ClientConfigError
 from controller_manager.runtime.ratelimit import TokenBucket
-from controller_manager.runtime.requests import JSON, METADATA_LIST, Call, call_of, lost, refusal, with_query
+from controller_manager.runtime.requests import (
+    JSON,
+    METADATA_LIST,
+    HttpRequest,
+    connection_lost,
+    http_request,
+    response_error,
+    with_query,
+)
 
 USER_AGENT = "mockube-controller-manager/0.1"
-CONNECTIONS = 160
+MAX_CONNECTIONS = 160
 """Concurrent exchanges: enough to keep the server busy while the answers of its last commit are read."""
-BUSY = CONNECTIONS // 2
+BUSY_CONNECTIONS = MAX_CONNECTIONS // 2
 """The number of exchanges under way at which requests that can wait should wait."""
-RETRIES = 10
+MAX_RETRIES = 10
 """How often a request is retried if the server sends Retry-After (client-go rest.Request maxRetries)."""
-SECONDS = 70.0
+REQUEST_TIMEOUT = 70.0
 """Seconds after which an answer is given up; the server itself gives up after 60."""
-PAGE = 500
+PAGE_SIZE = 500
 """Objects per page of a list (client-go tools/pager)."""
 TOKEN_SECONDS = 60.0
 """Seconds after which a token file is read again (client-go transport NewCachedFileTokenSource)."""
@@ -47,7 +55,7 @@ class Page:
     token: str
 
 
-class _Begun(NamedTuple):
+class _StartedRequest(NamedTuple):
     """A request under way, and when it was sent; a tuple for speed, as one is created for each request."""
 
     reply: asyncio.Future[Reply]
@@ -79,7 +87,7 @@ class Client:
 
     def __init__(
         self,
-        access: Access,
+        access: ClientConfig,
         clock: Clock,
         *,
         qps: float = -1.0,
@@ -99,7 +107,7 @@ class Client:
         self._permit: Callable[[], bool] = lambda: True
 
     async def __aenter__(self) -> Self:
-        self._pool = Pool(_address(self._access), limit=CONNECTIONS, permit=self._may_ask)
+        self._pool = Pool(_address(self._access), limit=MAX_CONNECTIONS, permit=self._may_send)
         return self
 
     async def __aexit__(
@@ -107,16 +115,16 @@ class Client:
     ) -> None:
         self._connections.close()
 
-    def twin(self, purpose: str) -> "Client":
+    def without_rate_limit(self, purpose: str) -> "Client":
         """Return another client of the same server without a rate limit, whose requests do not wait for this one's."""
         return Client(self._access, self._clock, user_agent=f"{self._agent}/{purpose}", observe=self._observe)
 
     @property
     def is_busy(self) -> bool:
         """True if so many requests are under way that those that can wait should wait."""
-        return self._connections.under_way >= BUSY
+        return self._connections.under_way >= BUSY_CONNECTIONS
 
-    def ask_while(self, permit: Callable[[], bool]) -> None:
+    def send_only_while(self, permit: Callable[[], bool]) -> None:
         """Send requests only while `permit` returns True; others fail unsent. Streams continue."""
         self._permit = permit
 
@@ -132,7 +140,7 @@ class Client:
         if isinstance(request, ListAll):
             pages = self.pages(request.kind.path(request.namespace), accept=METADATA_LIST)
             return [item async for page in pages for item in page.items]
-        return await self._request(call_of(request))
+        return await self._request(http_request(request))
 
     async def perform_all(self, requests: Sequence[Request]) -> list[Any]:
         """Send many requests at once, without a task for each.
@@ -140,13 +148,13 @@ class Client:
         Returns:
             The answers in the order of the requests; an ApiError for a refusal, or if no answer came.
         """
-        under_way: list[tuple[Call, _Begun] | ListAll] = []
+        under_way: list[tuple[HttpRequest, _StartedRequest] | ListAll] = []
         try:
             for request in requests:
                 if isinstance(request, ListAll):
                     under_way.append(request)
                 else:
-                    call = call_of(request)
+                    call = http_request(request)
                     under_way.append((call, await self._begin(call)))
             return [await self._outcome(entry) for entry in under_way]
         finally:
@@ -154,7 +162,7 @@ class Client:
                 if not isinstance(entry, ListAll):
                     entry[1].reply.cancel()  # nobody waits for it any more
 
-    async def _outcome(self, entry: "tuple[Call, _Begun] | ListAll") -> Any:
+    async def _outcome(self, entry: "tuple[HttpRequest, _StartedRequest] | ListAll") -> Any:
         try:
             return await self.perform(entry) if isinstance(entry, ListAll) else await self._answer(*entry)
         except ApiError as error:
@@ -186,7 +194,7 @@ class Client:
         Raises:
             ApiError: the server refused, or the answer is not a list.
         """
-        query = {"limit": str(PAGE), "continue": token, "fieldSelector": field_selector}
+        query = {"limit": str(PAGE_SIZE), "continue": token, "fieldSelector": field_selector}
         parameters = {name: value for name, value in query.items() if value}
         return _page(await self._get(path, parameters, accept=accept))
 
@@ -203,15 +211,15 @@ class Client:
         Raises:
             ApiError: the server refused, or the connection broke.
         """
-        message = self._message(Call("GET", target, accept=accept))
+        message = self._message(HttpRequest("GET", target, accept=accept))
         try:
             reply = await self._connections.stream(message, feed, seconds=seconds)
         except LostError as error:
-            raise lost(str(error)) from error
+            raise connection_lost(str(error)) from error
         if reply.code >= 300:
-            raise refusal(reply.code, reply.body, reply.retry_after)
+            raise response_error(reply.code, reply.body, reply.retry_after)
 
-    def _may_ask(self) -> bool:
+    def _may_send(self) -> bool:
         return self._permit()
 
     @property
@@ -220,30 +228,32 @@ class Client:
         return self._pool
 
     async def _get(self, path: str, query: Mapping[str, str], *, accept: str) -> Any:
-        return await self._request(Call("GET", with_query(path, query), accept=accept))
+        return await self._request(HttpRequest("GET", with_query(path, query), accept=accept))
 
-    async def _request(self, call: Call) -> Any:
+    async def _request(self, call: HttpRequest) -> Any:
         return await self._answer(call, await self._begin(call))
 
-    async def _begin(self, call: Call) -> _Begun:
+    async def _begin(self, call: HttpRequest) -> _StartedRequest:
         """Send a request, once the rate limit allows it."""
         if self._bucket is not None:
             await self._bucket.wait()
-        return _Begun(self._connections.exchange(self._message(call), seconds=SECONDS), self._clock.monotonic())
+        return _StartedRequest(
+            self._connections.exchange(self._message(call), seconds=REQUEST_TIMEOUT), self._clock.monotonic()
+        )
 
-    async def _answer(self, call: Call, begun: _Begun) -> Any:
+    async def _answer(self, call: HttpRequest, begun: _StartedRequest) -> Any:
         """Return the answer to a request; it is sent again while the server answers with Retry-After."""
         reply = await self._reply(call, begun)
-        for _ in range(RETRIES):
+        for _ in range(MAX_RETRIES):
             if not _asks_for_retry(reply):
                 break
             await self._clock.sleep(float(reply.retry_after))
             reply = await self._reply(call, await self._begin(call))
         if reply.code >= 300:
-            raise refusal(reply.code, reply.body, reply.retry_after)
+            raise response_error(reply.code, reply.body, reply.retry_after)
         return _parsed(reply)
 
-    async def _reply(self, call: Call, begun: _Begun) -> Reply:
+    async def _reply(self, call: HttpRequest, begun: _StartedRequest) -> Reply:
         code = 0
         try:
             try:
@@ -254,12 +264,12 @@ class Client:
                 reply = await (await self._begin(call)).reply
             code = reply.code
         except LostError as error:
-            raise lost(f"{call.method} {call.target}: {error}") from error
+            raise connection_lost(f"{call.method} {call.target}: {error}") from error
         finally:
             self._observe(call.method, code, self._clock.monotonic() - begun.at)
         return reply
 
-    def _message(self, call: Call) -> bytes:
+    def _message(self, call: HttpRequest) -> bytes:
         body = call.body
         head = self._head(call.accept, call.content_type if body else "")
         line = b"%b %b%b" % (call.method.encode(), self._base, call.target.encode())
@@ -279,9 +289,9 @@ class Client:
 
     def _build_head(self, accept: str, content_type: str) -> bytes:
         try:
-            token = self._access.bearer()
-        except AccessError as error:
-            raise lost(str(error)) from error
+            token = self._access.bearer_token()
+        except ClientConfigError as error:
+            raise connection_lost(str(error)) from error
         fields = {
             "Host": urlsplit(self._access.server).netloc,
             "User-Agent": self._agent,
@@ -305,9 +315,9 @@ def _is_object(item: Any) -> bool:
     return isinstance(item, dict) and "name" in metadata(item)
 
 
-def _address(access: Access) -> ServerAddress:
+def _address(access: ClientConfig) -> ServerAddress:
     parts = urlsplit(access.server)
-    tls = access.tls()
+    tls = access.tls_context()
     return ServerAddress(parts.hostname or "", parts.port or (443 if tls else 80), tls, access.server_name)
 
 

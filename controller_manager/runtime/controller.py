@@ -11,10 +11,10 @@ from typing import Any, Protocol
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.contract import (
     Action,
-    Answer,
     Batch,
+    BatchResult,
     Change,
-    Delayed,
+    DelayedKey,
     Enqueue,
     Key,
     Plan,
@@ -34,13 +34,13 @@ from controller_manager.reconcile.metric_defs import Measure
 from controller_manager.runtime.cache import Caches, Listener
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.expectations import Expectations
-from controller_manager.runtime.requests import LOST
+from controller_manager.runtime.requests import CONNECTION_LOST
 from controller_manager.runtime.workqueue import WorkQueue
 
 log = logging.getLogger("controller_manager")
 
 
-class Performs(Protocol):
+class RequestSender(Protocol):
     """Sends requests to the server."""
 
     async def perform(self, request: Request) -> Any:
@@ -54,14 +54,14 @@ class Performs(Protocol):
         """Return the answers to many requests; an ApiError for each that was refused, or not answered."""
 
 
-class Records(Protocol):
+class EventRecorder(Protocol):
     """Records Events."""
 
     def record(self, emit: RecordEvent, source: str) -> None:
         """Have an Event sent in the background."""
 
 
-def _uncounted(measure: Measure, elapsed: float) -> None:
+def _ignore_measure(measure: Measure, elapsed: float) -> None:
     """Ignore a measurement."""
 
 
@@ -74,10 +74,10 @@ class Dependencies:
     """
 
     caches: Caches
-    server: Performs
-    recorder: Records
+    server: RequestSender
+    recorder: EventRecorder
     clock: Clock
-    count: Callable[[Measure, float], None] = _uncounted
+    count: Callable[[Measure, float], None] = _ignore_measure
 
 
 class Controller:
@@ -97,27 +97,27 @@ class Controller:
         self._last_run: dict[Key, float] = {}
         for watch in spec.watches:
             if watch.trigger is not None:
-                dependencies.caches.listen(watch.kind, partial(self._listener, watch.trigger))
+                dependencies.caches.add_listener(watch.kind, partial(self._listener, watch.trigger))
             if watch.trigger is enqueue_self:
-                dependencies.caches.listen(watch.kind, self._expectations_dropper)
+                dependencies.caches.add_listener(watch.kind, self._expectations_dropper)
 
     async def run(self) -> None:
         """Process keys until cancelled; the caches must be filled before."""
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._workers):
-                    group.create_task(self._work())
+                    group.create_task(self._run_worker())
                 if self.spec.periodic:
-                    group.create_task(self._tick())
+                    group.create_task(self._enqueue_periodically())
         finally:
-            self.queue.close()
+            self.queue.shut_down()
 
     def _listener(self, trigger: Trigger, _: Kind) -> Listener:
         caches, queue = self._dependencies.caches, self.queue
 
         def listen(change: Change) -> None:
             for key in triggered_keys(trigger, caches, change):
-                if isinstance(key, Delayed):
+                if isinstance(key, DelayedKey):
                     queue.add_after(key.key, key.seconds)
                 else:
                     queue.add(key)
@@ -129,7 +129,7 @@ class Controller:
 
         def listen(change: Change) -> None:
             if change.new is None:
-                self._expectations.forget(key_of(change.obj))
+                self._expectations.delete(key_of(change.obj))
 
         return listen
 
@@ -138,7 +138,7 @@ class Controller:
             namespace, _, name = key.rpartition("/")
             self._dependencies.count(Measure(self.spec.expectation_timeouts, labels=(namespace, name)), 0.0)
 
-    async def _tick(self) -> None:
+    async def _enqueue_periodically(self) -> None:
         while True:
             for key in self.spec.periodic:
                 self.queue.add(key)
@@ -146,17 +146,17 @@ class Controller:
                 return
             await self._dependencies.clock.sleep(self.spec.every)
 
-    async def _work(self) -> None:
+    async def _run_worker(self) -> None:
         while True:
             key = await self.queue.get()
             try:
-                await self._process(key)
+                await self._process_key(key)
             finally:
                 self.queue.done(key)
 
-    async def _process(self, key: Key) -> None:
+    async def _process_key(self, key: Key) -> None:
         now = self._dependencies.clock.monotonic()
-        wait = self._expectations.blocked(key, lambda: self.queue.add(key), now=now)
+        wait = self._expectations.seconds_blocked(key, lambda: self.queue.add(key), now=now)
         if wait or (wait := self._last_run.get(key, -inf) + self.spec.min_interval - now) > 0:
             self.queue.add_after(key, wait)
             return
@@ -185,7 +185,7 @@ class Controller:
                 self.queue.forget(key)  # nothing can be created there any more
             case ApiError(code=429) if seconds := (error.details or {}).get("retryAfterSeconds"):
                 self.queue.add_after(key, seconds)
-            case ApiError() if self.spec.retries is not None and self.queue.failures(key) >= self.spec.retries:
+            case ApiError() if self.spec.retries is not None and self.queue.num_requeues(key) >= self.spec.retries:
                 log.warning(
                     "%s %s failed %d times and waits for a change: %s", self.spec.name, key, self.spec.retries, error
                 )
@@ -193,10 +193,10 @@ class Controller:
             case ApiError():
                 level = logging.DEBUG if error.code in (404, 409) else logging.WARNING
                 log.log(level, "%s %s failed and is tried again: %s", self.spec.name, key, error)
-                self.queue.retry(key)
+                self.queue.add_rate_limited(key)
             case _:
                 log.error("%s %s failed and is tried again", self.spec.name, key, exc_info=error)
-                self.queue.retry(key)
+                self.queue.add_rate_limited(key)
 
     async def _perform_plan(self, plan: Plan, key: Key) -> bool:
         """Perform a plan's actions one after the other, and send it the results; return True if it yields Requeue."""
@@ -224,19 +224,19 @@ class Controller:
             case RequeueAfter(seconds=seconds):
                 self.queue.add_after(key, seconds)
             case Requeue():
-                self.queue.retry(key)
+                self.queue.add_rate_limited(key)
             case Enqueue(keys=keys):
                 for other in keys:
                     self.queue.add(other)
             case Batch(requests=requests, slow_start=slow):
-                return await self._request_all(requests, key, slow_start=slow)
+                return await self._send_batch(requests, key, slow_start=slow)
             case Measure():
-                self._dependencies.count(action, self._dependencies.clock.monotonic() - self.queue.running[key])
+                self._dependencies.count(action, self._dependencies.clock.monotonic() - self.queue.processing[key])
             case _:
-                return await self._request(action, key)
+                return await self._send_request(action, key)
         return None
 
-    async def _request(self, request: Request, key: Key) -> Any:
+    async def _send_request(self, request: Request, key: Key) -> Any:
         try:
             answer = await self._dependencies.server.perform(request)
         except ApiError as error:
@@ -245,21 +245,21 @@ class Controller:
         self._expect(key, request, answer)
         return answer
 
-    def _expect(self, key: Key, request: Request, answer: Answer) -> None:
+    def _expect(self, key: Key, request: Request, answer: BatchResult) -> None:
         """Make the key wait until the caches have seen the effects of its request."""
         now = self._dependencies.clock.monotonic()
         if not isinstance(answer, ApiError):
-            self._expectations.wrote(key, request, answer, now=now)
-        elif answer.reason == LOST:
-            self._expectations.lost(key, request, now=now)
+            self._expectations.expect(key, request, answer, now=now)
+        elif answer.reason == CONNECTION_LOST:
+            self._expectations.expect_unanswered(key, request, now=now)
 
-    async def _request_all(self, requests: Sequence[Request], key: Key, *, slow_start: bool) -> list[Answer]:
+    async def _send_batch(self, requests: Sequence[Request], key: Key, *, slow_start: bool) -> list[BatchResult]:
         """Send all requests at once, or in rounds of one, two, four … that end after the first round with an error."""
-        answers: list[Answer] = []
+        answers: list[BatchResult] = []
         size = 1 if slow_start else len(requests)
         while len(answers) < len(requests):
             part = requests[len(answers) : len(answers) + size]
-            results: list[Answer] = await self._dependencies.server.perform_all(part)
+            results: list[BatchResult] = await self._dependencies.server.perform_all(part)
             for request, answer in zip(part, results, strict=True):
                 self._expect(key, request, answer)
             answers += results

@@ -18,13 +18,13 @@ from controller_manager.runtime.clock import Clock
 
 log = logging.getLogger("controller_manager")
 
-EVERY = 30.0
+INTERVAL = 30.0
 """Seconds between two discoveries (garbagecollector.Sync)."""
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 """The resource of CustomResourceDefinitions: a change of one triggers discovery at once, if they are watched."""
-SETTLES = 0.1
+DEBOUNCE_SECONDS = 0.1
 """Seconds to wait for further changes of definitions, so that several cause one discovery."""
-PATIENCE = 30.0
+FIRST_LIST_TIMEOUT = 30.0
 """Seconds that the first list of kinds may take that only the garbage collector watches."""
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 ACCEPT = ",".join([AGGREGATED.format("v2"), AGGREGATED.format("v2beta1"), "application/json"])
@@ -32,7 +32,7 @@ NEVER_COLLECTED = frozenset({str(EVENT), str(SCHEDULER_EVENT)})
 """Resources not watched for the garbage collector: there are many, and they own nothing (DefaultIgnoredResources)."""
 
 
-class Asks(Protocol):
+class DiscoveryClient(Protocol):
     """Sends GET requests to the server."""
 
     async def get_json(self, path: str, *, accept: str = ...) -> Any:
@@ -44,7 +44,7 @@ class Asks(Protocol):
 
 
 @dataclass(slots=True)
-class _Discovered:
+class _ServedKinds:
     """The kinds discovered so far.
 
     Attributes:
@@ -62,13 +62,13 @@ class _Discovered:
             self.preferred.setdefault(str(kind), kind)
 
 
-async def discover(client: Asks) -> Served:
+async def discover(client: DiscoveryClient) -> Served:
     """Return the kinds that the server serves now; versions that could not be discovered are among the failures.
 
     Raises:
         ApiError: discovery is not possible at all.
     """
-    discovered = _Discovered()
+    discovered = _ServedKinds()
     for root in ("/api", "/apis"):
         document = await client.get_json(root, accept=ACCEPT)
         if document.get("kind") == "APIGroupDiscoveryList":
@@ -79,7 +79,7 @@ async def discover(client: Asks) -> Served:
     return Served(discovered.verbs, tuple(discovered.preferred.values()), discovered.failures)
 
 
-def _read_aggregated(document: Obj, discovered: _Discovered) -> None:
+def _read_aggregated(document: Obj, discovered: _ServedKinds) -> None:
     for item in document.get("items") or ():
         group = (item.get("metadata") or {}).get("name") or ""
         for entry in item.get("versions") or ():
@@ -112,7 +112,7 @@ def _versions(document: Obj) -> Iterator[tuple[str, str]]:
             yield group["name"], version
 
 
-async def _discover_version(client: Asks, group: str, version: str, discovered: _Discovered) -> None:
+async def _discover_version(client: DiscoveryClient, group: str, version: str, discovered: _ServedKinds) -> None:
     group_version = api_version(group, version)
     try:
         document = await client.get_json(f"/apis/{group_version}" if group else f"/api/{version}")
@@ -146,7 +146,11 @@ class Discoverer:
     """
 
     def __init__(
-        self, client: Asks, caches: Caches, clock: Clock, follow: Callable[[KindCache], Coroutine[Any, Any, None]]
+        self,
+        client: DiscoveryClient,
+        caches: Caches,
+        clock: Clock,
+        follow: Callable[[KindCache], Coroutine[Any, Any, None]],
     ) -> None:
         self._client = client
         self._caches = caches
@@ -165,30 +169,30 @@ class Discoverer:
                     await self._refresh(group)
                 except ApiError as error:
                     log.warning("what the server serves cannot be asked for: %s; it is tried again", error)
-                await self._until_due(group)
+                await self._wait_until_due(group)
 
-    async def _until_due(self, group: asyncio.TaskGroup) -> None:
+    async def _wait_until_due(self, group: asyncio.TaskGroup) -> None:
         """Wait for the next discovery: due periodically, and when a CustomResourceDefinition changes.
 
         Upstream's namespace controller discovers again for each namespace; with this no kind is missed here either.
         """
         waits = [
-            group.create_task(self._clock.sleep(EVERY if self._discovered_once.is_set() else 1.0)),
+            group.create_task(self._clock.sleep(INTERVAL if self._discovered_once.is_set() else 1.0)),
             group.create_task(_wait_for(self._changed)),
         ]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
             wait.cancel()
         if self._changed.is_set():
-            await self._clock.sleep(SETTLES)
+            await self._clock.sleep(DEBOUNCE_SECONDS)
             self._changed.clear()
 
-    async def until_ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Return when all caches are filled, or when discovery is complete and enough time has passed."""
         await self._discovered_once.wait()
         waits = [cache.wait_until_synced() for cache in self._own_caches.values()]
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(FIRST_LIST_TIMEOUT):
                 await asyncio.gather(*waits)
         except TimeoutError:
             unsynced = [str(kind) for kind, cache in self._own_caches.items() if not cache.synced]
@@ -210,13 +214,15 @@ class Discoverer:
         return bool(waiting)
 
     def _follow_all(self, served: Served, group: asyncio.TaskGroup) -> None:
-        collectable = [kind for kind in served.able_to("delete", "list", "watch") if str(kind) not in NEVER_COLLECTED]
+        collectable = [
+            kind for kind in served.supporting("delete", "list", "watch") if str(kind) not in NEVER_COLLECTED
+        ]
         for kind in collectable:
             existing = self._caches.find(str(kind))
             if kind not in self._following and (existing is None or existing.kind in self._own_caches):
-                cache = self._caches.renewed(kind)
+                cache = self._caches.use_version(kind)
                 if str(kind) == DEFINITIONS and kind not in self._own_caches:
-                    cache.listen(lambda _: self._changed.set())
+                    cache.add_listener(lambda _: self._changed.set())
                 self._own_caches[kind] = cache
                 self._following[kind] = group.create_task(self._follow(cache))
         for kind in self._following.keys() - set(collectable):

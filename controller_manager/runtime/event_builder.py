@@ -7,7 +7,7 @@ from typing import Any
 
 from apiserver.api.meta import Obj, metadata, name_of, namespace_of
 from controller_manager.reconcile.contract import RecordEvent
-from controller_manager.reconcile.times import micro_stamp, stamp
+from controller_manager.reconcile.times import format_micro_time, format_time
 
 SCHEDULER = "default-scheduler"
 """The component that uses events.k8s.io; all others use the core API, as upstream."""
@@ -15,10 +15,10 @@ SCHEDULER = "default-scheduler"
 _ACTIONS = {"Scheduled": "Binding", "FailedScheduling": "Scheduling", "Preempted": "Preempting"}
 """The `action` of the scheduler's Events, by reason (pkg/scheduler: Eventf's action)."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_LONGEST_NAME = 253
-_LONGEST_NOTE = 1024
+_MAX_NAME_LENGTH = 253
+_MAX_NOTE_LENGTH = 1024
 """Bytes (k8s.io/kubernetes/pkg/apis/core/validation NoteLengthLimit)."""
-_CUT = " ..."
+_ELLIPSIS = " ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +47,24 @@ class Occurrence:
     nanos: int
 
     @property
-    def subject(self) -> tuple[str, ...]:
+    def spam_key(self) -> tuple[str, ...]:
         """The key of a reporter and an object (getSpamKey)."""
         return (self.component, self.host, self.api_version, self.kind, self.namespace, self.name, self.uid)
 
     @property
-    def similar(self) -> tuple[str, ...]:
+    def aggregate_key(self) -> tuple[str, ...]:
         """The key shared by occurrences that differ only in their messages (EventAggregatorByReasonFunc)."""
-        return (*self.subject, self.type, self.reason)
+        return (*self.spam_key, self.type, self.reason)
 
     @property
-    def same(self) -> tuple[str, ...]:
+    def event_key(self) -> tuple[str, ...]:
         """The key shared by occurrences that differ only in their times (getEventKey)."""
-        return (*self.similar, self.field_path, self.message)
+        return (*self.aggregate_key, self.field_path, self.message)
 
     @property
-    def isomorphic(self) -> tuple[str, ...]:
+    def series_key(self) -> tuple[str, ...]:
         """The key of a series in events.k8s.io (tools/events getKey)."""
-        return (*self.similar, self.field_path, self.resource_version)
+        return (*self.aggregate_key, self.field_path, self.resource_version)
 
     @property
     def seconds(self) -> float:
@@ -80,14 +80,14 @@ class Occurrence:
     def event_name(self) -> str:
         """The name of its Event (record/util GenerateEventName)."""
         name = f"{self.name}.{self.nanos:x}"
-        return name if len(name) <= _LONGEST_NAME and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())
+        return name if len(name) <= _MAX_NAME_LENGTH and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())
 
     def combined(self) -> "Occurrence":
         """Return the occurrence that stands for many similar ones (EventAggregatorByReasonMessageFunc)."""
         return replace(self, field_path="", message=f"(combined from similar events): {self.message}")
 
 
-def occurrence(emit: RecordEvent, source: str, *, nanos: int) -> Occurrence:
+def new_occurrence(emit: RecordEvent, source: str, *, nanos: int) -> Occurrence:
     """Return the occurrence for a RecordEvent action.
 
     Args:
@@ -131,8 +131,8 @@ def core_event(occurred: Occurrence, *, name: str, count: int, first: int) -> Ob
         "reason": occurred.reason,
         "message": occurred.message,
         "source": _non_empty(component=occurred.component, host=occurred.host),
-        "firstTimestamp": stamp(first / 1e9),
-        "lastTimestamp": stamp(occurred.seconds),
+        "firstTimestamp": format_time(first / 1e9),
+        "lastTimestamp": format_time(occurred.seconds),
         "count": count,
         "type": occurred.type,
         "reportingComponent": occurred.component,
@@ -142,7 +142,7 @@ def core_event(occurred: Occurrence, *, name: str, count: int, first: int) -> Ob
 
 def core_patch(occurred: Occurrence, *, count: int) -> Obj:
     """Return the patch of a core Event that occurred again (eventLogger.eventObserve)."""
-    return {"count": count, "lastTimestamp": stamp(occurred.seconds), "message": occurred.message}
+    return {"count": count, "lastTimestamp": format_time(occurred.seconds), "message": occurred.message}
 
 
 def new_event(occurred: Occurrence, *, name: str, instance: str, series: Obj | None = None) -> Obj:
@@ -158,7 +158,7 @@ def new_event(occurred: Occurrence, *, name: str, instance: str, series: Obj | N
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": occurred.event_namespace},
-        "eventTime": micro_stamp(occurred.seconds),
+        "eventTime": format_micro_time(occurred.seconds),
         **({"series": series} if series else {}),
         "reportingController": occurred.component,
         "reportingInstance": instance,
@@ -173,9 +173,9 @@ def new_event(occurred: Occurrence, *, name: str, instance: str, series: Obj | N
 def _note(message: str) -> str:
     """Return the message, truncated to the length of a note (pkg/scheduler truncateMessage)."""
     encoded = message.encode(errors="replace")
-    if len(encoded) <= _LONGEST_NOTE:
+    if len(encoded) <= _MAX_NOTE_LENGTH:
         return message
-    return encoded[: _LONGEST_NOTE - len(_CUT)].decode(errors="ignore") + _CUT
+    return encoded[: _MAX_NOTE_LENGTH - len(_ELLIPSIS)].decode(errors="ignore") + _ELLIPSIS
 
 
 def _reference(occurred: Occurrence) -> Obj:

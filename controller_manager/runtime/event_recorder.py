@@ -26,22 +26,28 @@ from controller_manager.runtime.event_builder import (
     core_event,
     core_patch,
     new_event,
-    occurrence,
+    new_occurrence,
 )
-from controller_manager.runtime.event_correlator import FINISHED, Correlator, Counted, Serial, Series
+from controller_manager.runtime.event_correlator import (
+    SERIES_END_SECONDS,
+    CountedEvent,
+    EventCorrelator,
+    SeriesEvent,
+    SeriesTracker,
+)
 from controller_manager.runtime.ratelimit import TokenBucket
 
 log = logging.getLogger("controller_manager.events")
 
-QUEUED = 1000
+MAX_QUEUED = 1000
 """Occurrences of a source that may wait; more are dropped (maxQueuedEvents, DropIfChannelFull)."""
-TRIES = 12
+MAX_TRIES = 12
 """How often an Event is sent if there is no answer (maxTriesPerEvent)."""
 PATIENCE = 10.0
 """Seconds between two tries (defaultSleepDuration)."""
 REFRESH = 1800.0
 """Seconds after which running series are written again (refreshTime)."""
-AT_ONCE = 4
+MAX_CONCURRENT = 4
 """Concurrent requests for Events of different sources."""
 LOOK, PRECEDENCE = 0.05, 0.5
 """Seconds between checks whether the client is less busy, and the longest time to wait for that."""
@@ -52,7 +58,7 @@ NODE_RATE, NODE_BURST = 50.0, 100
 
 
 @dataclass(slots=True)
-class _Lane:
+class _SourceQueue:
     """The occurrences of one source that are not sent yet; they are sent one after the other.
 
     Attributes:
@@ -78,11 +84,11 @@ class Recorder:
         self._client = client
         self._clock = clock
         self._instance = f"{SCHEDULER}-{host or socket.gethostname()}"
-        self._correlator = Correlator(clock)
-        self._series = Series()
-        self._lanes: dict[tuple[str, str], _Lane] = {}
+        self._correlator = EventCorrelator(clock)
+        self._series = SeriesTracker()
+        self._lanes: dict[tuple[str, str], _SourceQueue] = {}
         self._group: asyncio.TaskGroup | None = None
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
         self._bucket = TokenBucket(clock, rate=RATE, burst=BURST)
         self._nanos = 0
 
@@ -93,15 +99,15 @@ class Recorder:
             emit: the action that reports it.
             source: the reporting component if `emit` names none.
         """
-        lane = self._lane(emit.component or source, emit.host)
-        if len(lane.waiting) >= QUEUED:
+        lane = self._source_queue(emit.component or source, emit.host)
+        if len(lane.waiting) >= MAX_QUEUED:
             lane.dropped += 1
             if lane.dropped == 1:
                 log.info("too many events of %s wait: more are dropped", emit.component or source)
             return
         lane.dropped = 0
         self._nanos = max(int(self._clock.now() * 1e9), self._nanos + 1)
-        lane.waiting.append(occurrence(emit, source, nanos=self._nanos))
+        lane.waiting.append(new_occurrence(emit, source, nanos=self._nanos))
         self._start(lane)
 
     async def run(self) -> None:
@@ -111,23 +117,23 @@ class Recorder:
                 self._group = group
                 for lane in self._lanes.values():
                     self._start(lane)
-                group.create_task(self._every(FINISHED, lambda: self._series.finish(self._clock.now())))
-                group.create_task(self._every(REFRESH, self._series.running))
+                group.create_task(self._repeat(SERIES_END_SECONDS, lambda: self._series.finish(self._clock.now())))
+                group.create_task(self._repeat(REFRESH, self._series.running))
         finally:
             self._group = None
 
-    def _lane(self, component: str, host: str) -> _Lane:
+    def _source_queue(self, component: str, host: str) -> _SourceQueue:
         lane = self._lanes.get((component, host))
         if lane is None:
             bucket = TokenBucket(self._clock, rate=NODE_RATE, burst=NODE_BURST) if host else None
-            lane = self._lanes[component, host] = _Lane(bucket)
+            lane = self._lanes[component, host] = _SourceQueue(bucket)
         return lane
 
-    def _start(self, lane: _Lane) -> None:
+    def _start(self, lane: _SourceQueue) -> None:
         if self._group is not None and lane.waiting and (lane.task is None or lane.task.done()):
             lane.task = self._group.create_task(self._drain(lane))
 
-    async def _drain(self, lane: _Lane) -> None:
+    async def _drain(self, lane: _SourceQueue) -> None:
         while lane.waiting:
             occurred = lane.waiting.popleft()
             try:
@@ -135,19 +141,19 @@ class Recorder:
             except Exception:
                 log.exception("an event cannot be told: %s", occurred.reason)
 
-    async def _write_event(self, occurred: Occurrence, lane: _Lane) -> None:
+    async def _write_event(self, occurred: Occurrence, lane: _SourceQueue) -> None:
         if occurred.component == SCHEDULER:
             await self._write_serial(self._series.observe(occurred), lane)
         else:
             await self._write_counted(self._correlator.correlate(occurred), lane)
 
-    async def _every(self, seconds: float, due_series: Callable[[], Iterable[Serial]]) -> None:
+    async def _repeat(self, seconds: float, due_series: Callable[[], Iterable[SeriesEvent]]) -> None:
         while True:
             await self._clock.sleep(seconds)
             for serial in list(due_series()):
                 await self._write_serial(serial, None)
 
-    async def _write_counted(self, event: Counted | None, lane: _Lane) -> None:
+    async def _write_counted(self, event: CountedEvent | None, lane: _SourceQueue) -> None:
         if event is None:
             return
         new = core_event(event.occurrence, name=event.name, count=event.count, first=event.first)
@@ -158,7 +164,7 @@ class Recorder:
             requests.insert(0, Patch(EVENT, key, body, content_type=STRATEGIC_PATCH))
         await self._write(requests, lane)
 
-    async def _write_serial(self, event: Serial | None, lane: _Lane | None) -> None:
+    async def _write_serial(self, event: SeriesEvent | None, lane: _SourceQueue | None) -> None:
         if event is None:
             return
         series = event.series()
@@ -169,12 +175,12 @@ class Recorder:
             requests.insert(0, Patch(SCHEDULER_EVENT, key, {"series": series}, content_type=STRATEGIC_PATCH))
         await self._write(requests, lane)
 
-    async def _write(self, requests: list[Request], lane: _Lane | None) -> None:
+    async def _write(self, requests: list[Request], lane: _SourceQueue | None) -> None:
         """Send the first request; if its object is gone, send the second."""
         if lane is not None and lane.bucket is not None:
             await lane.bucket.wait()
         await self._bucket.wait()
-        for attempt in range(TRIES):
+        for attempt in range(MAX_TRIES):
             try:
                 async with self._slots:
                     await self._yield_to_controllers()
@@ -188,7 +194,7 @@ class Recorder:
                 return
             jitter = SystemRandom().random() if attempt == 0 else 1.0
             await self._clock.sleep(PATIENCE * jitter)
-        log.warning("an event could not be sent in %d tries", TRIES)
+        log.warning("an event could not be sent in %d tries", MAX_TRIES)
 
     async def _yield_to_controllers(self) -> None:
         """Wait while the client is busy: controllers' requests come before Events, but not for ever."""

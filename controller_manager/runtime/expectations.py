@@ -11,14 +11,14 @@ from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import Kind
 from controller_manager.runtime.cache import Caches, KindCache, revision_of
 
-EXPIRES = 300.0
+TIMEOUT = 300.0
 """Seconds after which a key is processed although its writes were not seen (controller.ExpectationsTimeout)."""
-SETTLES = 0.3
+SETTLE_SECONDS = 0.3
 """Seconds within which a cache receives everything that was stored before its watch was re-established."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Deletion:
+class _ExpectedDeletion:
     """A deletion that a cache sees when the object is gone, replaced, or has a deletionTimestamp."""
 
     cache: KindCache
@@ -31,7 +31,7 @@ class _Deletion:
 
 
 @dataclass(slots=True)
-class _Pending:
+class _PendingWrites:
     """The writes that one key waits for.
 
     Attributes:
@@ -44,32 +44,32 @@ class _Pending:
 
     expires: float = 0.0
     revisions: dict[str, tuple[KindCache, int]] = field(default_factory=dict)
-    deletions: list[_Deletion] = field(default_factory=list)
+    deletions: list[_ExpectedDeletion] = field(default_factory=list)
     doubts: dict[str, tuple[KindCache, float]] = field(default_factory=dict)
     parked: bool = False
 
-    def park(self, wake: Callable[[], None]) -> bool:
+    def wait_for_unseen(self, wake: Callable[[], None]) -> bool:
         """Register a wake-up at the first write that is not seen yet; return False if all are seen."""
         for cache, revision in self.revisions.values():
             if cache.revision < revision:
-                cache.when(revision, wake)
+                cache.call_at_revision(revision, wake)
                 return True
         while self.deletions:
             deletion = self.deletions[-1]
             if not deletion.is_seen():
-                deletion.cache.when_changed(deletion.key, wake)
+                deletion.cache.call_when_changed(deletion.key, wake)
                 return True
             self.deletions.pop()
         for cache, _ in self.doubts.values():
             if cache.attached is None:
-                cache.when_attached(wake)
+                cache.call_when_attached(wake)
                 return True
         return False
 
-    def unsettled(self, now: float) -> float:
+    def seconds_to_settle(self, now: float) -> float:
         """Return the seconds until all caches have received what was stored before; they are attached."""
         since = (max(lost, cache.attached or 0.0) for cache, lost in self.doubts.values())
-        return max(0.0, max(since, default=0.0) + SETTLES - now)
+        return max(0.0, max(since, default=0.0) + SETTLE_SECONDS - now)
 
 
 class Expectations:
@@ -92,9 +92,9 @@ class Expectations:
         self._expired = expired
         self._hidden = hidden
         self._kinds: set[Kind] = set()
-        self._keys: dict[Key, _Pending] = {}
+        self._keys: dict[Key, _PendingWrites] = {}
 
-    def wrote(self, key: Key, request: Request, answer: Any, *, now: float) -> None:
+    def expect(self, key: Key, request: Request, answer: Any, *, now: float) -> None:
         """Expect the caches to see a request of the key that succeeded."""
         cache = self._caches.kinds.get(request.kind)
         if cache is None or not isinstance(answer, dict):
@@ -108,11 +108,11 @@ class Expectations:
                     pending.revisions[str(request.kind)] = (cache, max(known, revision))
                     self._follow_lists(cache)
             case Delete():
-                deletion = _Deletion(cache, request.key, request.uid or _uid(answer))
+                deletion = _ExpectedDeletion(cache, request.key, request.uid or _uid(answer))
                 if not deletion.is_seen():
                     self._of(key, now).deletions.append(deletion)
 
-    def lost(self, key: Key, request: Request, *, now: float) -> None:
+    def expect_unanswered(self, key: Key, request: Request, *, now: float) -> None:
         """Expect the caches to show whether a request of the key without an answer was stored.
 
         Upstream assumes that it was not, and may then create, or delete, something twice.
@@ -121,7 +121,7 @@ class Expectations:
         if cache is not None and not isinstance(request, (Get, ListAll)):
             self._of(key, now).doubts[str(request.kind)] = (cache, now)
 
-    def blocked(self, key: Key, wake: Callable[[], None], *, now: float) -> float:
+    def seconds_blocked(self, key: Key, wake: Callable[[], None], *, now: float) -> float:
         """Return the seconds that the key must wait at most, 0 if it may run; `wake` is called when to ask again."""
         pending = self._keys.get(key)
         if pending is None:
@@ -131,15 +131,15 @@ class Expectations:
             self._expired(key)
             return 0.0
         if not pending.parked:
-            pending.parked = pending.park(lambda: self._wake(pending, wake))
+            pending.parked = pending.wait_for_unseen(lambda: self._wake(pending, wake))
             if not pending.parked:
-                if wait := pending.unsettled(now):
+                if wait := pending.seconds_to_settle(now):
                     return wait
                 del self._keys[key]
                 return 0.0
         return pending.expires - now
 
-    def forget(self, key: Key) -> None:
+    def delete(self, key: Key) -> None:
         """Forget a key that is no longer needed."""
         self._keys.pop(key, None)
 
@@ -154,12 +154,12 @@ class Expectations:
             if known is cache and revision > cache.revision:
                 self._hidden(key)
 
-    def _of(self, key: Key, now: float) -> _Pending:
-        pending = self._keys.setdefault(key, _Pending())
-        pending.expires = now + EXPIRES
+    def _of(self, key: Key, now: float) -> _PendingWrites:
+        pending = self._keys.setdefault(key, _PendingWrites())
+        pending.expires = now + TIMEOUT
         return pending
 
-    def _wake(self, pending: _Pending, wake: Callable[[], None]) -> None:
+    def _wake(self, pending: _PendingWrites, wake: Callable[[], None]) -> None:
         pending.parked = False
         wake()
 

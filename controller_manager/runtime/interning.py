@@ -9,7 +9,7 @@ import orjson
 
 from apiserver.api.meta import Obj
 
-REMEMBERED = 2048
+GENERATION_SIZE = 2048
 """How many parts each of two generations holds: parts not used during the last two generations are forgotten."""
 
 _METADATA_PARTS = ("labels", "annotations", "ownerReferences", "finalizers")
@@ -21,14 +21,14 @@ _CONTAINER_PARTS = ("state", "lastState", "resources", "allocatedResources", "vo
 _CONTAINER_WORDS = ("name", "image", "imageID")
 
 
-class Sharing:
+class Interner:
     """Finds equal parts of objects of one kind by their serialised bytes."""
 
     def __init__(self) -> None:
         self._young: dict[bytes | str, Any] = {}
         self._old: dict[bytes | str, Any] = {}
 
-    def shared(self, obj: Obj) -> Obj:
+    def intern(self, obj: Obj) -> Obj:
         """Intern the parts of a newly parsed object, which is changed in place, and return it."""
         meta = obj["metadata"]
         self._intern_parts(meta, _METADATA_PARTS)
@@ -70,6 +70,6 @@ class Sharing:
         stored = self._young.get(key)
         if stored is None:
             stored = self._young[key] = self._old.get(key, value)
-            if len(self._young) > REMEMBERED:
+            if len(self._young) > GENERATION_SIZE:
                 self._young, self._old = {}, self._young
         return stored

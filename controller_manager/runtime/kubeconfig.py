@@ -13,16 +13,16 @@ import yaml
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """The directory of a pod's token and the cluster's certificate (client-go rest.InClusterConfig)."""
 
-_UNKNOWN = ("exec", "auth-provider", "tokenFile", "username", "password", "as")
-_CLUSTER_UNKNOWN = ("proxy-url",)
+_UNSUPPORTED_USER_FIELDS = ("exec", "auth-provider", "tokenFile", "username", "password", "as")
+_UNSUPPORTED_CLUSTER_FIELDS = ("proxy-url",)
 
 
-class AccessError(Exception):
+class ClientConfigError(Exception):
     """The server cannot be accessed; the message says what is missing or invalid, and where."""
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClientConfig:
     """The address of a server, and the credentials for it.
 
     Attributes:
@@ -44,19 +44,19 @@ class Access:
     insecure: bool = False
     server_name: str = ""
 
-    def bearer(self) -> str:
+    def bearer_token(self) -> str:
         """Return the current token.
 
         Raises:
-            AccessError: its file cannot be read.
+            ClientConfigError: its file cannot be read.
         """
         return self.token if self.token_file is None else _read(self.token_file, "the token").decode().strip()
 
-    def tls(self) -> ssl.SSLContext | None:
+    def tls_context(self) -> ssl.SSLContext | None:
         """Return the TLS context for connections, or None if the URL is plain HTTP.
 
         Raises:
-            AccessError: a certificate or key is invalid.
+            ClientConfigError: a certificate or key is invalid.
         """
         if not self.server.startswith("https://"):
             return None
@@ -66,13 +66,13 @@ class Access:
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
             if self.client_cert:
-                _present(context, self.client_cert + b"\n" + self.client_key)
+                _without_missing(context, self.client_cert + b"\n" + self.client_key)
         except (ssl.SSLError, UnicodeDecodeError, ValueError) as error:
-            raise AccessError(f"the certificates for {self.server} cannot be used: {error}") from error
+            raise ClientConfigError(f"the certificates for {self.server} cannot be used: {error}") from error
         return context
 
 
-def load(path: Path | str, context: str = "") -> Access:
+def load_kubeconfig(path: Path | str, context: str = "") -> ClientConfig:
     """Read the access from a kubeconfig.
 
     Args:
@@ -80,23 +80,23 @@ def load(path: Path | str, context: str = "") -> Access:
         context: the name of its context, "" for the current one.
 
     Raises:
-        AccessError: the file cannot be read, is not a kubeconfig, lacks what the context names, or needs a kind of
-            credentials that is not supported.
+        ClientConfigError: the file cannot be read, is not a kubeconfig, lacks what the context names, or needs
+            credentials of an unsupported kind.
     """
     file = Path(path).expanduser()
     config = _parsed(file)
     name = context or config.get("current-context") or ""
     if not name:
-        raise AccessError(f"{file} has no current-context; choose one with --context")
+        raise ClientConfigError(f"{file} has no current-context; choose one with --context")
     chosen = _named(file, config, "context", name)
     cluster = _named(file, config, "cluster", chosen.get("cluster", ""))
     user = _named(file, config, "user", chosen["user"]) if chosen.get("user") else {}
-    _reject_unsupported(file, user, _UNKNOWN)
-    _reject_unsupported(file, cluster, _CLUSTER_UNKNOWN)
+    _reject_unsupported(file, user, _UNSUPPORTED_USER_FIELDS)
+    _reject_unsupported(file, cluster, _UNSUPPORTED_CLUSTER_FIELDS)
     server = str(cluster.get("server", "")).rstrip("/")
     if not server.startswith(("https://", "http://")):
-        raise AccessError(f"{file}: the server of cluster {chosen.get('cluster')!r} is no URL: {server!r}")
-    return Access(
+        raise ClientConfigError(f"{file}: the server of cluster {chosen.get('cluster')!r} is no URL: {server!r}")
+    return ClientConfig(
         server,
         ca=_data(file, cluster, "certificate-authority"),
         token=str(user.get("token") or ""),
@@ -107,7 +107,7 @@ def load(path: Path | str, context: str = "") -> Access:
     )
 
 
-def in_cluster(environment: Mapping[str, str], directory: Path = SERVICE_ACCOUNT) -> Access:
+def in_cluster(environment: Mapping[str, str], directory: Path = SERVICE_ACCOUNT) -> ClientConfig:
     """Return the access that a cluster gives its pods.
 
     Args:
@@ -115,21 +115,23 @@ def in_cluster(environment: Mapping[str, str], directory: Path = SERVICE_ACCOUNT
         directory: where the token and the certificate are.
 
     Raises:
-        AccessError: this process does not run in a pod.
+        ClientConfigError: this process does not run in a pod.
     """
     host, port = (environment.get(f"KUBERNETES_SERVICE_{part}", "") for part in ("HOST", "PORT"))
     if not host or not port:
-        raise AccessError("this is no pod of a cluster (KUBERNETES_SERVICE_HOST is not set); give --kubeconfig FILE")
+        raise ClientConfigError(
+            "this is no pod of a cluster (KUBERNETES_SERVICE_HOST is not set); give --kubeconfig FILE"
+        )
     ca, token = directory / "ca.crt", directory / "token"
     _read(token, "the token")
-    return Access(
+    return ClientConfig(
         f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         ca=_read(ca, "the certificate of the cluster"),
         token_file=token,
     )
 
 
-def _present(context: ssl.SSLContext, chain: bytes) -> None:
+def _without_missing(context: ssl.SSLContext, chain: bytes) -> None:
     """Load a certificate and its key; Python's ssl only reads them from files."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(chain)
@@ -141,9 +143,9 @@ def _parsed(file: Path) -> dict[str, Any]:
     try:
         config = yaml.load(_read(file, "the kubeconfig"), yaml.CSafeLoader)
     except yaml.YAMLError as error:
-        raise AccessError(f"{file} is no kubeconfig: {error}") from error
+        raise ClientConfigError(f"{file} is no kubeconfig: {error}") from error
     if not isinstance(config, dict):
-        raise AccessError(f"{file} is no kubeconfig: it holds no mapping")
+        raise ClientConfigError(f"{file} is no kubeconfig: it holds no mapping")
     return config
 
 
@@ -153,13 +155,13 @@ def _named(file: Path, config: dict[str, Any], word: str, name: str) -> dict[str
         if isinstance(row, dict) and row.get("name") == name and isinstance(row.get(word), dict):
             entry: dict[str, Any] = row[word]
             return entry
-    raise AccessError(f"{file} has no {word} named {name!r}")
+    raise ClientConfigError(f"{file} has no {word} named {name!r}")
 
 
 def _reject_unsupported(file: Path, section: dict[str, Any], fields: tuple[str, ...]) -> None:
     for name in fields:
         if section.get(name):
-            raise AccessError(f"{file}: {name} is not known here; give a token or a client certificate")
+            raise ClientConfigError(f"{file}: {name} is not known here; give a token or a client certificate")
 
 
 def _data(file: Path, section: dict[str, Any], name: str) -> bytes:
@@ -168,7 +170,7 @@ def _data(file: Path, section: dict[str, Any], name: str) -> bytes:
         try:
             return b64decode(str(inline), validate=True)
         except ValueError as error:
-            raise AccessError(f"{file}: {name}-data is no base64: {error}") from error
+            raise ClientConfigError(f"{file}: {name}-data is no base64: {error}") from error
     file_name = section.get(name)
     return _read(file.parent / str(file_name), name) if file_name else b""
 
@@ -177,4 +179,4 @@ def _read(file: Path, subject: str) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise AccessError(f"{subject} cannot be read: {file}: {error.strerror or error}") from error
+        raise ClientConfigError(f"{subject} cannot be read: {file}: {error.strerror or error}") from error

@@ -11,37 +11,37 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.reconcile.contract import Create, Get, Key, RecordEvent, Request, Update, split_key
 from controller_manager.reconcile.kinds import LEASE
-from controller_manager.reconcile.times import micro_stamp
+from controller_manager.reconcile.times import format_micro_time
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.event_recorder import Recorder
 
 log = logging.getLogger("controller_manager.leader")
 
-SOURCE = "kube-controller-manager"
-RELEASE = 2.0
+EVENT_SOURCE = "kube-controller-manager"
+RELEASE_TIMEOUT = 2.0
 """Seconds that releasing a lease may take at the end."""
 _JITTER = 1.2
 """The factor by which the wait for a lease may exceed the retry period (JitterFactor)."""
 
 
-class LeadLostError(Exception):
+class LeaseLostError(Exception):
     """The lease could not be renewed in time: another candidate may hold it now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ElectionTimes:
     """The times of an election, in seconds.
 
     Attributes:
-        lease: how long other candidates wait for a silent holder.
-        renew: how long the holder tries to renew before it gives up.
-        retry: between two tries.
+        lease_duration: how long other candidates wait for a silent holder.
+        renew_deadline: how long the holder tries to renew before it gives up.
+        retry_period: between two tries.
     """
 
-    lease: float = 15.0
-    renew: float = 10.0
-    retry: float = 2.0
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
 
 
 def identity() -> str:
@@ -49,7 +49,7 @@ def identity() -> str:
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
-class Elector:
+class LeaderElector:
     """A candidate for a Lease.
 
     The holder's clock is never compared with this machine's: a lease ends when this candidate has seen no change of it
@@ -65,14 +65,21 @@ class Elector:
     """
 
     def __init__(
-        self, client: Client, recorder: Recorder, clock: Clock, *, lease: Key, name: str, terms: Terms | None = None
+        self,
+        client: Client,
+        recorder: Recorder,
+        clock: Clock,
+        *,
+        lease: Key,
+        name: str,
+        terms: ElectionTimes | None = None,
     ) -> None:
         self._client = client
         self._recorder = recorder
         self._clock = clock
         self._key = lease
         self._name = name
-        self._terms = terms or Terms()
+        self._terms = terms or ElectionTimes()
         self._observed: Obj = {}
         self._observed_at = 0.0
         self._safe_until = 0.0
@@ -83,7 +90,7 @@ class Elector:
         return str(_spec(self._observed).get("holderIdentity") or "")
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         """True if this candidate leads."""
         return self.holder == self._name
 
@@ -94,35 +101,35 @@ class Elector:
     async def acquire(self) -> None:
         """Return once this candidate leads."""
         log.info("attempting to acquire leader lease %s", self._key)
-        while not await self._try():
+        while not await self._try_acquire_or_renew():
             jitter = 1 + _JITTER * SystemRandom().random()
-            await self._clock.sleep(self._terms.retry * jitter)
+            await self._clock.sleep(self._terms.retry_period * jitter)
         log.info("successfully acquired lease %s", self._key)
         self._record_event("became leader")
 
-    async def keep(self) -> None:
+    async def keep_renewing(self) -> None:
         """Renew the lease for ever.
 
         Raises:
-            LeadLostError: renewing did not succeed in time, or another candidate has the lease.
+            LeaseLostError: renewing did not succeed in time, or another candidate has the lease.
         """
         while True:
-            await self._clock.sleep(self._terms.retry)
+            await self._clock.sleep(self._terms.retry_period)
             await self._renew()
 
     async def release(self) -> None:
         """Release the lease, so that the next leader need not wait for its end."""
         try:
-            async with asyncio.timeout(RELEASE):
+            async with asyncio.timeout(RELEASE_TIMEOUT):
                 await self._write_release()
         except ApiError as error:
             log.warning("the lease %s could not be released: %s", self._key, error)
         except TimeoutError:
-            log.warning("the lease %s could not be released within %g s", self._key, RELEASE)
+            log.warning("the lease %s could not be released within %g s", self._key, RELEASE_TIMEOUT)
 
     async def _write_release(self) -> None:
-        while self.leads:
-            now = micro_stamp(self._clock.now())
+        while self.is_leader:
+            now = format_micro_time(self._clock.now())
             spec = _spec(self._observed) | {"leaseDurationSeconds": 1, "renewTime": now, "acquireTime": now}
             spec.pop("holderIdentity")
             try:
@@ -133,32 +140,32 @@ class Elector:
                 self._observe(await self._client.perform(Get(LEASE, self._key)))  # a renewal was still under way
 
     async def _renew(self) -> None:
-        deadline = self._clock.monotonic() + self._terms.renew
-        while not await self._try():
-            if self.holder and not self.leads:
-                raise self._lost(f"is held by {self.holder}")
-            if self._clock.monotonic() + self._terms.retry > deadline:
-                raise self._lost(f"could not be renewed within {self._terms.renew:g} s")
-            await self._clock.sleep(self._terms.retry)
+        deadline = self._clock.monotonic() + self._terms.renew_deadline
+        while not await self._try_acquire_or_renew():
+            if self.holder and not self.is_leader:
+                raise self._lease_lost(f"is held by {self.holder}")
+            if self._clock.monotonic() + self._terms.retry_period > deadline:
+                raise self._lease_lost(f"could not be renewed within {self._terms.renew_deadline:g} s")
+            await self._clock.sleep(self._terms.retry_period)
 
-    def _lost(self, problem: str) -> LeadLostError:
+    def _lease_lost(self, problem: str) -> LeaseLostError:
         self._record_event("stopped leading")
-        return LeadLostError(f"the lease {self._key} {problem}")
+        return LeaseLostError(f"the lease {self._key} {problem}")
 
-    async def _try(self) -> bool:
+    async def _try_acquire_or_renew(self) -> bool:
         """Try once to acquire or renew the lease; return whether this candidate leads."""
         try:
-            async with asyncio.timeout(self._terms.renew / 2):
+            async with asyncio.timeout(self._terms.renew_deadline / 2):
                 return await self._renew_observed() or await self._acquire()
         except ApiError as error:
             log.log(logging.INFO if error.code == 409 else logging.WARNING, "lease %s: %s", self._key, error)
         except TimeoutError:
-            log.warning("lease %s: no answer within %g s", self._key, self._terms.renew / 2)
+            log.warning("lease %s: no answer within %g s", self._key, self._terms.renew_deadline / 2)
         return False
 
     async def _renew_observed(self) -> bool:
         """Renew the lease without reading it first; return False if this candidate does not hold it, or no longer."""
-        if not self.leads:
+        if not self.is_leader:
             return False
         try:
             await self._write(Update(LEASE, self._renewed_lease(self._observed)))
@@ -175,11 +182,15 @@ class Elector:
         except ApiError as error:
             if error.code != 404:
                 raise
-            await self._write(Create(LEASE, self._new()))
+            await self._write(Create(LEASE, self._new_lease()))
             return True
         if _spec(current) != _spec(self._observed):
             self._observe(current)
-        if not self.leads and self.holder and self._clock.monotonic() < self._observed_at + self._terms.lease:
+        if (
+            not self.is_leader
+            and self.holder
+            and self._clock.monotonic() < self._observed_at + self._terms.lease_duration
+        ):
             return False
         await self._write(Update(LEASE, self._renewed_lease(current)))
         return True
@@ -187,7 +198,7 @@ class Elector:
     async def _write(self, request: Request) -> None:
         began = self._clock.monotonic()
         self._observe(await self._client.perform(request))
-        self._safe_until = began + self._terms.renew if self.leads else 0.0
+        self._safe_until = began + self._terms.renew_deadline if self.is_leader else 0.0
 
     def _observe(self, lease: Obj) -> None:
         before = self.holder
@@ -195,13 +206,14 @@ class Elector:
         if self.holder != before:
             log.info("new leader of %s: %s", self._key, self.holder or "nobody")
 
-    def _new(self) -> Obj:
+    def _new_lease(self) -> Obj:
         namespace, name = split_key(self._key)
         return {
             "apiVersion": LEASE.api_version,
             "kind": LEASE.kind,
             "metadata": {"name": name, "namespace": namespace},
-            "spec": self._holder_fields() | {"acquireTime": micro_stamp(self._clock.now()), "leaseTransitions": 0},
+            "spec": self._holder_fields()
+            | {"acquireTime": format_micro_time(self._clock.now()), "leaseTransitions": 0},
         }
 
     def _renewed_lease(self, lease: Obj) -> Obj:
@@ -216,13 +228,13 @@ class Elector:
     def _holder_fields(self) -> Obj:
         return {
             "holderIdentity": self._name,
-            "leaseDurationSeconds": max(1, int(self._terms.lease)),
-            "renewTime": micro_stamp(self._clock.now()),
+            "leaseDurationSeconds": max(1, int(self._terms.lease_duration)),
+            "renewTime": format_micro_time(self._clock.now()),
         }
 
     def _record_event(self, action: str) -> None:
         regarding = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": self._observed["metadata"]}
-        self._recorder.record(RecordEvent(regarding, "LeaderElection", f"{self._name} {action}"), SOURCE)
+        self._recorder.record(RecordEvent(regarding, "LeaderElection", f"{self._name} {action}"), EVENT_SOURCE)
 
 
 def _spec(lease: Obj) -> Obj:

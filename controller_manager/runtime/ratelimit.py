@@ -27,7 +27,7 @@ class TokenBucket:
         self._tokens -= 1
         return 0.0 if self._tokens >= 0 else -self._tokens / self._rate
 
-    def take(self) -> bool:
+    def try_accept(self) -> bool:
         """Take a token if there is one; return whether there was."""
         self._fill()
         if self._tokens < 1:
@@ -66,7 +66,7 @@ class ItemBackoff:
         self._failures[item] = failures + 1
         return min(self._base * 2.0 ** min(failures, 64), self._top)
 
-    def failures(self, item: Hashable) -> int:
+    def num_requeues(self, item: Hashable) -> int:
         """Return how often the item has failed since it was forgotten."""
         return self._failures.get(item, 0)
 
@@ -90,9 +90,9 @@ class QueueLimiter:
         """Return the seconds to wait after one more failure of the item."""
         return max(self._items.when(item), self._bucket.reserve())
 
-    def failures(self, item: Hashable) -> int:
+    def num_requeues(self, item: Hashable) -> int:
         """Return how often the item has failed since it was forgotten (NumRequeues)."""
-        return self._items.failures(item)
+        return self._items.num_requeues(item)
 
     def forget(self, item: Hashable) -> None:
         """Forget the item's failures, after a success or if it is no longer needed."""

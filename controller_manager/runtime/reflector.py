@@ -9,29 +9,29 @@ from random import SystemRandom
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.reconcile.kinds import NAMESPACE, Kind
-from controller_manager.runtime.cache import KindCache, number_of
+from controller_manager.runtime.cache import KindCache, revision_number
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.requests import JSON, METADATA, METADATA_LIST, lost, with_query
+from controller_manager.runtime.requests import JSON, METADATA, METADATA_LIST, connection_lost, with_query
 from controller_manager.runtime.watch_decoder import WatchDecoder
 
 log = logging.getLogger("controller_manager.watcher")
 
-FIRST_WAIT, LONGEST_WAIT = 0.8, 30.0
+INITIAL_BACKOFF, MAX_BACKOFF = 0.8, 30.0
 """Seconds before a broken watch is retried, doubled each time and jittered (reflector.go)."""
-CALM = 120.0
+BACKOFF_RESET_SECONDS = 120.0
 """Seconds without a failure after which the wait is the first again."""
 ABSENT_SECONDS = 30.0
 """Seconds after which a kind that is not served is requested again."""
-SHORTEST_WATCH = 300.0
+MIN_WATCH_SECONDS = 300.0
 """The minimum duration of a watch in seconds; it is less than twice that (reflector.go minWatchTimeout)."""
-PATIENCE = 30.0
+CLOSE_GRACE_SECONDS = 30.0
 """Seconds after the end of a watch at which the client closes it if the server did not."""
-VERY_SHORT = 1.0
+VERY_SHORT_WATCH_SECONDS = 1.0
 """A watch without events that ended within so many seconds has failed (reflector.go VeryShortWatchError)."""
 
 
-class State(Enum):
+class WatchState(Enum):
     """The state of a kind's watch."""
 
     WATCHING = auto()
@@ -41,11 +41,11 @@ class State(Enum):
 
 _KUBE_SYSTEM = "metadata.name=kube-system"
 
-StateListener = Callable[[Kind, State], None]
+StateListener = Callable[[Kind, WatchState], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Origin:
+class _ServerState:
     """The identity and the state of a server's data.
 
     Attributes:
@@ -77,9 +77,9 @@ class Reflector:
         self._clock = clock
         self._on_state = on_state
         self._accept = self._accept_list = JSON
-        self._state: State | None = None
+        self._state: WatchState | None = None
         self._streams_lists = True
-        self._origin = _Origin("", 0)
+        self._origin = _ServerState("", 0)
         self._must_verify = False
         self._failures = 0
         self._failed_at = 0.0
@@ -92,18 +92,18 @@ class Reflector:
         """List and watch until cancelled."""
         while True:
             try:
-                await self._step()
+                await self._list_and_watch()
             except ApiError as error:
                 await self._recover(error)
 
-    async def _step(self) -> None:
+    async def _list_and_watch(self) -> None:
         """Watch from the cache's revision; if it has none, get all objects first."""
         if self._must_verify and self._decoder.revision:
             await self._verify()
         if self._decoder.revision:
             await self._watch()
             return
-        self._origin = await self._read_origin()
+        self._origin = await self._read_server_state()
         if self._streams_lists:
             await self._watch(initial=True)
         else:
@@ -115,22 +115,22 @@ class Reflector:
         objects: list[Obj] = []
         revision = ""
         async for page in self._client.pages(self._kind.path(), accept=self._accept_list):
-            objects += map(self._decoder.trimmed, page.items)
+            objects += map(self._decoder.transform, page.items)
             revision = page.revision
         self._decoder.replace(objects, revision)
 
     async def _watch(self, *, initial: bool = False) -> None:
-        seconds = SHORTEST_WATCH * (1 + SystemRandom().random())
+        seconds = MIN_WATCH_SECONDS * (1 + SystemRandom().random())
         query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(int(seconds))}
         if initial:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         else:
             query["resourceVersion"] = self._decoder.revision
-        self._decoder.begin(initial=initial)
+        self._decoder.begin_watch(initial=initial)
         began = self._clock.monotonic()
         target = with_query(self._kind.path(), query)
         try:
-            await self._client.stream(target, self._feed, seconds=seconds + PATIENCE, accept=self._accept)
+            await self._client.stream(target, self._feed, seconds=seconds + CLOSE_GRACE_SECONDS, accept=self._accept)
         finally:
             self._decoder.detach()
         self._check_end(self._clock.monotonic() - began, seconds)
@@ -139,40 +139,40 @@ class Reflector:
         self._decoder.feed(chunk)
         if not self._decoder.is_initial:
             self._decoder.attach(self._clock.monotonic())
-            self._set_state(State.WATCHING)
+            self._set_state(WatchState.WATCHING)
 
     def _check_end(self, lasted: float, requested: float) -> None:
         """Check a watch that ended without an error: in time, because the server stops, or for no good reason."""
         if self._decoder.is_initial:
-            raise lost("the watch ended before it told what there is")
-        if lasted < VERY_SHORT and not self._decoder.received:
-            raise lost("the watch ended within a second and told nothing")
+            raise connection_lost("the watch ended before it told what there is")
+        if lasted < VERY_SHORT_WATCH_SECONDS and not self._decoder.received:
+            raise connection_lost("the watch ended within a second and told nothing")
         self._must_verify = lasted < int(requested) - 1
 
     async def _verify(self) -> None:
         """Check after a broken watch that the server still has the same data, and has lost nothing."""
-        now = await self._read_origin()
-        if now.cluster != self._origin.cluster or now.revision < number_of(self._decoder.revision):
+        now = await self._read_server_state()
+        if now.cluster != self._origin.cluster or now.revision < revision_number(self._decoder.revision):
             log.warning("%s: the server has other data than before, everything is asked for again", self._kind)
             self._decoder.revision = ""
         self._must_verify = False
 
-    async def _read_origin(self) -> _Origin:
-        known = number_of(self._decoder.revision)
+    async def _read_server_state(self) -> _ServerState:
+        known = revision_number(self._decoder.revision)
         try:
             page = await self._client.page(NAMESPACE.path(), field_selector=_KUBE_SYSTEM, accept=METADATA_LIST)
         except ApiError as error:
             if error.code not in (401, 403, 404):
                 raise
-            return _Origin("", known)
+            return _ServerState("", known)
         cluster = page.items[0]["metadata"].get("uid", "") if page.items else ""
-        return _Origin(cluster, number_of(page.revision) or known)
+        return _ServerState(cluster, revision_number(page.revision) or known)
 
     # -- errors
 
     async def _recover(self, error: ApiError) -> None:
         if self._decoder.is_initial and error.code in (400, 422):
-            self._decoder.begin(initial=False)
+            self._decoder.begin_watch(initial=False)
             self._streams_lists = False  # the server does not support sendInitialEvents
         elif error.code == 410:
             log.info("%s: %s; everything is asked for again", self._kind, error)
@@ -183,27 +183,27 @@ class Reflector:
         elif error.code in (404, 405):
             if not self._decoder.revision:  # else the known objects stay: nothing says that they are gone
                 self._decoder.replace((), "")
-            self._set_state(State.ABSENT)
+            self._set_state(WatchState.ABSENT)
             self._decoder.note_absent(absent=True)
             await self._clock.sleep(ABSENT_SECONDS)
             self._decoder.note_absent(absent=False)
         else:
             self._must_verify = True
-            log.log(logging.DEBUG if self._state is State.BROKEN else logging.WARNING, "%s: %s", self._kind, error)
-            self._set_state(State.BROKEN)
+            log.log(logging.DEBUG if self._state is WatchState.BROKEN else logging.WARNING, "%s: %s", self._kind, error)
+            self._set_state(WatchState.BROKEN)
             retry_after = (error.details or {}).get("retryAfterSeconds") or 0.0
             await self._clock.sleep(max(self._next_wait(), retry_after))
 
     def _next_wait(self) -> float:
         now = self._clock.monotonic()
-        if now - self._failed_at > CALM:
+        if now - self._failed_at > BACKOFF_RESET_SECONDS:
             self._failures = 0
-        wait = min(FIRST_WAIT * 2.0 ** min(self._failures, 16), LONGEST_WAIT)
+        wait = min(INITIAL_BACKOFF * 2.0 ** min(self._failures, 16), MAX_BACKOFF)
         self._failures += 1
         self._failed_at = now
         return wait * (1 + SystemRandom().random())
 
-    def _set_state(self, state: State) -> None:
+    def _set_state(self, state: WatchState) -> None:
         if state is not self._state:
             self._state = state
             if self._on_state is not None:

@@ -17,7 +17,7 @@ JSON = "application/json"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-LOST = "ConnectionLost"
+CONNECTION_LOST = "ConnectionLost"
 """The reason of an ApiError, with code 0, if there was no answer."""
 
 _SAFE = "/:@-._~$&()*+,;="
@@ -44,12 +44,12 @@ _REASONS: Mapping[int, tuple[str, str]] = {
     ),
 }
 """The reason and message for a code if the body is not a Status (NewGenericServerResponse)."""
-_QUOTED = frozenset((403, 406, 415))
+_EXPLAINED_CODES = frozenset((403, 406, 415))
 """Codes for which the server's own explanation is used, if there is one: a missing permission, or supported types."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HttpRequest:
     """An HTTP request.
 
     Attributes:
@@ -64,24 +64,24 @@ class Call:
     accept: str = JSON
 
 
-def call_of(request: Request) -> Call:
+def http_request(request: Request) -> HttpRequest:
     """Return the HTTP request for an action; a ListAll needs several, and is a TypeError."""
     match request:
         case Create(kind, obj, name, subresource):
-            return Call("POST", _target(kind.path(namespace_of(obj), name, subresource)), orjson.dumps(obj))
+            return HttpRequest("POST", _target(kind.path(namespace_of(obj), name, subresource)), orjson.dumps(obj))
         case Update(kind, obj, subresource):
             path = kind.path(namespace_of(obj), name_of(obj), subresource)
-            return Call("PUT", _target(path), orjson.dumps(obj))
+            return HttpRequest("PUT", _target(path), orjson.dumps(obj))
         case Patch(kind, key, body, subresource, content_type):
             path = kind.path(*split_key(key), subresource)
-            return Call("PATCH", _target(path), orjson.dumps(body), content_type)
+            return HttpRequest("PATCH", _target(path), orjson.dumps(body), content_type)
         case Delete(kind, key):
-            return Call("DELETE", _target(kind.path(*split_key(key))), _delete_options(request))
+            return HttpRequest("DELETE", _target(kind.path(*split_key(key))), _delete_options(request))
         case DeleteAll(kind, namespace, grace, propagation):
             options = _options(propagationPolicy=propagation or None, gracePeriodSeconds=grace)
-            return Call("DELETE", _target(kind.path(namespace)), options)
+            return HttpRequest("DELETE", _target(kind.path(namespace)), options)
         case Get(kind, key, subresource):
-            return Call("GET", _target(kind.path(*split_key(key), subresource)))
+            return HttpRequest("GET", _target(kind.path(*split_key(key), subresource)))
         case _:
             raise TypeError(f"{type(request).__name__} is no single request")
 
@@ -92,7 +92,7 @@ def with_query(path: str, query: Mapping[str, str]) -> str:
     return f"{_target(path)}?{pairs}" if pairs else _target(path)
 
 
-def refusal(code: int, body: bytes, retry_after: str = "") -> ApiError:
+def response_error(code: int, body: bytes, retry_after: str = "") -> ApiError:
     """Return the error for an unsuccessful answer.
 
     Args:
@@ -114,12 +114,12 @@ def refusal(code: int, body: bytes, retry_after: str = "") -> ApiError:
 
 def status_error(status: Any) -> ApiError:
     """Return the error for a Status in a watch stream."""
-    return refusal(500, orjson.dumps(status))
+    return response_error(500, orjson.dumps(status))
 
 
-def lost(why: str) -> ApiError:
+def connection_lost(why: str) -> ApiError:
     """Return the error for a missing answer: no connection could be made, it broke, or time was up."""
-    return ApiError(0, LOST, why)
+    return ApiError(0, CONNECTION_LOST, why)
 
 
 def _target(path: str) -> str:
@@ -153,7 +153,7 @@ def _generic(code: int, body: bytes, retry_after: str) -> ApiError:
     reported = text or "unknown"
     default = f"the server responded with the status code {code} but did not return more information"
     reason, message = _REASONS.get(code, ("", default))
-    if code in _QUOTED and text:
+    if code in _EXPLAINED_CODES and text:
         message = text
     if code >= 500 and not reason:
         reason = "InternalError"

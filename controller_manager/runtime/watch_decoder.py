@@ -6,11 +6,11 @@ import orjson
 
 from apiserver.api.meta import Obj
 from controller_manager.reconcile.contract import Key, key_of
-from controller_manager.runtime.cache import KindCache, number_of
-from controller_manager.runtime.interning import Sharing
-from controller_manager.runtime.requests import lost, status_error
+from controller_manager.runtime.cache import KindCache, revision_number
+from controller_manager.runtime.interning import Interner
+from controller_manager.runtime.requests import connection_lost, status_error
 
-INITIAL_END = "k8s.io/initial-events-end"
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 """The annotation of the bookmark that ends a watch's initial events (KEP-3157)."""
 
 
@@ -24,7 +24,7 @@ class WatchDecoder:
 
     def __init__(self, cache: KindCache) -> None:
         self._cache = cache
-        self._sharing = Sharing()
+        self._sharing = Interner()
         self.revision = ""
         self.received = 0
         self._initial: dict[Key, Obj] | None = None
@@ -39,7 +39,7 @@ class WatchDecoder:
         """True while a watch sends its initial events."""
         return self._initial is not None
 
-    def begin(self, *, initial: bool) -> None:
+    def begin_watch(self, *, initial: bool) -> None:
         """Prepare for a new watch.
 
         Args:
@@ -71,15 +71,15 @@ class WatchDecoder:
 
     def replace(self, objects: Iterable[Obj], revision: str) -> None:
         """Replace all objects of the cache as of a revision."""
-        self._cache.replace(objects, number_of(revision))
+        self._cache.replace(objects, revision_number(revision))
         self.revision = revision
 
-    def trimmed(self, obj: Obj) -> Obj:
+    def transform(self, obj: Obj) -> Obj:
         """Prepare a newly parsed object for the cache: set apiVersion and kind, drop managedFields, intern parts."""
         kind = self._cache.kind
         obj["metadata"].pop("managedFields", None)
         obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
-        return self._sharing.shared(obj)
+        return self._sharing.intern(obj)
 
     def _event(self, line: bytes) -> None:
         try:
@@ -89,17 +89,17 @@ class WatchDecoder:
                 self._change(event_type, obj)
                 return
         except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError) as error:
-            raise lost(f"this is no watch event: {line[:200].decode(errors='replace')!r}") from error
+            raise connection_lost(f"this is no watch event: {line[:200].decode(errors='replace')!r}") from error
         raise status_error(obj)
 
     def _change(self, event_type: str, obj: Obj) -> None:
         revision = obj["metadata"]["resourceVersion"]
-        number = number_of(revision)
+        number = revision_number(revision)
         if event_type == "BOOKMARK":
             self._bookmark(obj["metadata"], revision, number)
             return
         key = key_of(obj)
-        obj = self.trimmed(obj)
+        obj = self.transform(obj)
         if self._initial is not None:
             self._initial[key] = obj
             return
@@ -112,7 +112,7 @@ class WatchDecoder:
     def _bookmark(self, meta: Obj, revision: str, number: int) -> None:
         if self._initial is None:
             self.revision = revision
-            self._cache.advance(number)
-        elif (meta.get("annotations") or {}).get(INITIAL_END) == "true":
+            self._cache.advance_to(number)
+        elif (meta.get("annotations") or {}).get(INITIAL_EVENTS_END) == "true":
             initial, self._initial = self._initial, None
             self.replace(initial.values(), revision)

@@ -9,20 +9,20 @@ from typing import Protocol
 from controller_manager.reconcile.contract import Key
 
 
-class Limiter(Protocol):
+class RateLimiter(Protocol):
     """Decides how long a failing key waits."""
 
     def when(self, key: Key) -> float:
         """Return the seconds until the next try; each call counts as a failure."""
 
-    def failures(self, key: Key) -> int:
+    def num_requeues(self, key: Key) -> int:
         """Return how often the key has failed since it was forgotten."""
 
     def forget(self, key: Key) -> None:
         """Forget the key's failures after a success."""
 
 
-class Gauges(Protocol):
+class QueueMetrics(Protocol):
     """The metrics of a queue (client-go's workqueue metrics)."""
 
     def added(self) -> None:
@@ -47,17 +47,17 @@ class WorkQueue:
         timer: the clock for durations; uvloop's own clock stands still during a turn of the loop.
 
     Attributes:
-        running: key → when a worker took it, by the timer.
+        processing: key → when a worker took it, by the timer.
     """
 
-    def __init__(self, limiter: Limiter, gauges: Gauges, timer: Callable[[], float] | None = None) -> None:
+    def __init__(self, limiter: RateLimiter, gauges: QueueMetrics, timer: Callable[[], float] | None = None) -> None:
         self._limiter = limiter
         self._gauges = gauges
         self._loop = asyncio.get_running_loop()
         self._time = timer or self._loop.time
         self._ready: deque[Key] = deque()
         self._dirty: dict[Key, float] = {}
-        self.running: dict[Key, float] = {}
+        self.processing: dict[Key, float] = {}
         self._idle: deque[asyncio.Future[None]] = deque()
         self._later: list[tuple[float, Key]] = []
         self._due: dict[Key, float] = {}
@@ -72,8 +72,8 @@ class WorkQueue:
             return
         self._dirty[key] = self._time()
         self._gauges.added()
-        if key not in self.running:
-            self._offer(key)
+        if key not in self.processing:
+            self._push(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Add the key after so many seconds; the earliest of several times applies."""
@@ -85,16 +85,16 @@ class WorkQueue:
             self._due[key] = at
             heappush(self._later, (at, key))
             if self._later[0] == (at, key):
-                self._arm()
+                self._start_timer()
 
-    def retry(self, key: Key) -> None:
+    def add_rate_limited(self, key: Key) -> None:
         """Add the key after the backoff for its failures."""
         self._gauges.retried()
         self.add_after(key, self._limiter.when(key))
 
-    def failures(self, key: Key) -> int:
+    def num_requeues(self, key: Key) -> int:
         """Return how often the key has failed in a row."""
-        return self._limiter.failures(key)
+        return self._limiter.num_requeues(key)
 
     def forget(self, key: Key) -> None:
         """Forget the key's failures after a success."""
@@ -114,21 +114,21 @@ class WorkQueue:
         key = self._ready.popleft()
         now = self._time()
         self._gauges.started(now - self._dirty.pop(key))
-        self.running[key] = now
+        self.processing[key] = now
         return key
 
     def done(self, key: Key) -> None:
         """Mark the key as finished by its worker."""
-        self._gauges.finished(self._time() - self.running.pop(key))
+        self._gauges.finished(self._time() - self.processing.pop(key))
         if key in self._dirty:
-            self._offer(key)
+            self._push(key)
 
-    def close(self) -> None:
+    def shut_down(self) -> None:
         """Cancel all delayed keys."""
         if self._timer:
             self._timer.cancel()
 
-    def _offer(self, key: Key) -> None:
+    def _push(self, key: Key) -> None:
         self._ready.append(key)
         self._wake()
 
@@ -139,12 +139,12 @@ class WorkQueue:
                 waiter.set_result(None)
                 return
 
-    def _arm(self) -> None:
+    def _start_timer(self) -> None:
         if self._timer:
             self._timer.cancel()
-        self._timer = self._loop.call_at(self._later[0][0], self._ring)
+        self._timer = self._loop.call_at(self._later[0][0], self._timer_fired)
 
-    def _ring(self) -> None:
+    def _timer_fired(self) -> None:
         now = self._loop.time()
         while self._later and self._later[0][0] <= now:
             at, key = heappop(self._later)
@@ -152,4 +152,4 @@ class WorkQueue:
                 del self._due[key]
                 self.add(key)
         if self._later:
-            self._arm()
+            self._start_timer()

@@ -247,18 +247,18 @@ def _scheduling_context(listers: Listers, view: SchedulerView) -> SchedulingCont
     volumes = listers[VOLUME]
 
     def candidates(claim: Obj) -> Iterable[Obj]:
-        yield from volumes.by(FREE_VOLUMES.name, class_of(claim))
-        yield from volumes.by(VOLUMES_BY_CLAIM.name, key_of(claim))
+        yield from volumes.by_index(FREE_VOLUMES.name, class_of(claim))
+        yield from volumes.by_index(VOLUMES_BY_CLAIM.name, key_of(claim))
 
     storage = StorageListers(
         listers[CLAIM].get,
         volumes.get,
         listers[STORAGE_CLASS].get,
         candidates,
-        partial(listers[POD].by, PODS_BY_CLAIM.name),
+        partial(listers[POD].by_index, PODS_BY_CLAIM.name),
         view.reserved,
     )
-    pods_on = partial(listers[POD].by, PODS_BY_NODE.name)
+    pods_on = partial(listers[POD].by_index, PODS_BY_NODE.name)
     return SchedulingContext(
         partial(_default_selector, listers), storage, pods_on, lambda: list(listers[DISRUPTION_BUDGET])
     )
@@ -269,5 +269,5 @@ def _default_selector(listers: Listers, pod: Obj) -> LabelSelector | None:
     kind = OWNER_KINDS.get((reference["apiVersion"], reference["kind"])) if reference is not None else None
     if kind is not None and (owner := resolve_controller(listers, kind, pod)) is None:
         return None
-    services = listers[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod))
+    services = listers[SERVICE].by_index(NAMESPACE_INDEX, namespace_of(pod))
     return default_selector(pod, services=services, owner=owner)

@@ -16,8 +16,8 @@ from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
     Action,
-    Answer,
     Batch,
+    BatchResult,
     Create,
     Enqueue,
     Patch,
@@ -228,9 +228,9 @@ def _claim_requests(attempt: Attempt) -> Sequence[Request]:
 
 def _send_requests(
     observed: Observed, attempts: Sequence[Attempt], requests: Sequence[Request], *, now: float
-) -> Generator[Action, Any, Sequence[Answer]]:
+) -> Generator[Action, Any, Sequence[BatchResult]]:
     """Return the server's answers; if the run is broken off before they come, release the pods' room."""
-    answers: Sequence[Answer] | None = None
+    answers: Sequence[BatchResult] | None = None
     try:
         answers = yield Batch(requests)
     finally:

@@ -8,7 +8,7 @@ from apiserver.api.meta import Obj
 from controller_manager.reconcile.contract import Gauge, Listers
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import POD
-from controller_manager.reconcile.metric_defs import Measure, Meter, Reading, exponential
+from controller_manager.reconcile.metric_defs import Measure, MetricDef, Sample, exponential
 from controller_manager.scheduler.context import SCHEDULER_VIEW, SchedulerView
 from controller_manager.scheduler.scheduling_queue import QueuePart
 
@@ -21,20 +21,20 @@ class Result(StrEnum):
     ERROR = "error"
 
 
-ATTEMPTS = Meter(
+ATTEMPTS = MetricDef(
     "scheduler_schedule_attempts_total", "Attempts to place a pod, by what came of them.", ("result", "profile")
 )
-ATTEMPT_DURATION = Meter(
+ATTEMPT_DURATION = MetricDef(
     "scheduler_scheduling_attempt_duration_seconds",
     "Seconds from the beginning of an attempt to its end, the binding included.",
     ("result", "profile"),
     exponential(0.001, 2, 15),
 )
-POD_ATTEMPTS = Meter(
+POD_ATTEMPTS = MetricDef(
     "scheduler_pod_scheduling_attempts", "How many attempts it took to place a pod.", buckets=exponential(1, 2, 5)
 )
-PREEMPTIONS = Meter("scheduler_preemption_attempts_total", "How often room was looked for by having other pods go.")
-VICTIMS = Meter("scheduler_preemption_victims", "How many pods had to go for one.", buckets=exponential(1, 2, 7))
+PREEMPTIONS = MetricDef("scheduler_preemption_attempts_total", "How often room was looked for by having other pods go.")
+VICTIMS = MetricDef("scheduler_preemption_victims", "How many pods had to go for one.", buckets=exponential(1, 2, 7))
 METERS = (ATTEMPTS, ATTEMPT_DURATION, POD_ATTEMPTS, PREEMPTIONS, VICTIMS)
 
 _QUEUE_NAMES = {QueuePart.ACTIVE: "active", QueuePart.BACKOFF: "backoff", QueuePart.UNSCHEDULABLE: "unschedulable"}
@@ -58,12 +58,12 @@ def observe_pod_attempts(failures: Iterable[int]) -> Iterator[Measure]:
         yield Measure(POD_ATTEMPTS, before + 1.0, times=times)
 
 
-def _pending_pods(listers: Listers) -> Iterable[Reading]:
+def _pending_pods(listers: Listers) -> Iterable[Sample]:
     view: SchedulerView = listers.view(SCHEDULER_VIEW)
     parts = view.queue.sizes()
-    yield from (Reading(parts[part], (name,)) for part, name in _QUEUE_NAMES.items())
+    yield from (Sample(parts[part], (name,)) for part, name in _QUEUE_NAMES.items())
     scheduler = listers.settings.scheduler_name
-    yield Reading(sum(_is_gated(pod, scheduler) for pod in listers[POD]), ("gated",))
+    yield Sample(sum(_is_gated(pod, scheduler) for pod in listers[POD]), ("gated",))
 
 
 def _is_gated(pod: Obj, scheduler: str) -> bool:
@@ -72,5 +72,5 @@ def _is_gated(pod: Obj, scheduler: str) -> bool:
 
 
 PENDING_PODS = Gauge(
-    Meter("scheduler_pending_pods", "Pods that wait for a node, by where they wait.", ("queue",)), _pending_pods
+    MetricDef("scheduler_pending_pods", "Pods that wait for a node, by where they wait.", ("queue",)), _pending_pods
 )

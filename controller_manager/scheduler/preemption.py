@@ -10,7 +10,7 @@ from apiserver.api.selectors import LabelSelector
 from controller_manager.reconcile.conditions import TRUE, condition_of
 from controller_manager.reconcile.pods import DISRUPTION_TARGET
 from controller_manager.reconcile.selectors import lenient_selector
-from controller_manager.reconcile.times import seconds
+from controller_manager.reconcile.times import parse_time
 from controller_manager.scheduler.feasible_nodes import FeasibleNodes, NodeFilter
 from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_info import PodInfo
@@ -64,7 +64,7 @@ class Candidate:
 def _start_time(pod: Obj) -> float:
     """Return when the pod started; infinity if it has not, so that it counts as the youngest (GetPodStartTime)."""
     started = (pod.get("status") or {}).get("startTime")
-    return seconds(started) if started else float("inf")
+    return parse_time(started) if started else float("inf")
 
 
 @dataclass(frozen=True, slots=True)

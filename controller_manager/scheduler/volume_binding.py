@@ -13,15 +13,15 @@ from apiserver.api.nodes import REGION, ZONE
 from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.volumes import (
     SELECTED_NODE,
-    WAITS_FOR_CONSUMER,
+    WAIT_FOR_FIRST_CONSUMER,
     claim_name,
     class_of,
     is_bound,
-    is_for,
-    mismatch,
+    is_reserved_for,
+    mismatch_reason,
     modes_of,
-    selects,
-    size_asked,
+    requested_size,
+    selector_matches,
     size_of,
 )
 from controller_manager.scheduler.node_affinity import NodeTerm, node_terms
@@ -116,8 +116,10 @@ class UnboundClaim:
         claim = self.claim
         if self.selected_node:
             return ()
-        matching = [v for v in self.storage.candidates(claim) if not mismatch(v, claim) and selects(claim, v)]
-        named = [volume for volume in matching if is_for(volume, claim)]
+        matching = [
+            v for v in self.storage.candidates(claim) if not mismatch_reason(v, claim) and selector_matches(claim, v)
+        ]
+        named = [volume for volume in matching if is_reserved_for(volume, claim)]
         free = [
             volume for volume in matching if volume["spec"].get("claimRef") is None and phase_of(volume) == "Available"
         ]
@@ -223,7 +225,7 @@ def pod_volumes(pod: Obj, storage: StorageListers) -> PodVolumes | str | None:
             return _UNBOUND_IMMEDIATE
         else:
             unbound.append(claim)
-    waiting = [UnboundClaim(claim, storage) for claim in sorted(unbound, key=size_asked)]
+    waiting = [UnboundClaim(claim, storage) for claim in sorted(unbound, key=requested_size)]
     return PodVolumes(storage.reserved, [_candidate(v) for v in bound], is_lost, is_in_use, waiting)
 
 
@@ -270,7 +272,7 @@ def _claim_error(claim: Obj, pod: Obj, *, is_own: bool) -> str:
 def _waits_for_consumer(claim: Obj, storage: StorageListers) -> bool:
     name = class_of(claim)
     storage_class = storage.storage_class(name) if name else None
-    return storage_class is not None and storage_class.get("volumeBindingMode") == WAITS_FOR_CONSUMER
+    return storage_class is not None and storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
 
 
 def _has_another_user(claim: Obj, pod: Obj, storage: StorageListers) -> bool:

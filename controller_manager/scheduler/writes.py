@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.pods import DISRUPTION_TARGET
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 from controller_manager.reconcile.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, reference_to
 from controller_manager.scheduler.preemption import BY_SCHEDULER
 
@@ -64,7 +64,7 @@ def _condition(pod: Obj, type_: str, *, fields: Mapping[str, str], now: float) -
     if current is not None and all(current.get(name) == value for name, value in desired.items()):
         return None
     stays = current is not None and current.get("status") == fields["status"] and current.get("lastTransitionTime")
-    time = current["lastTransitionTime"] if current is not None and stays else stamp(now)
+    time = current["lastTransitionTime"] if current is not None and stays else format_time(now)
     return {"type": type_, "lastProbeTime": None, "lastTransitionTime": time, **desired}
 
 

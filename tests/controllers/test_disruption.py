@@ -17,7 +17,7 @@ from controller_manager.reconcile.kinds import (
     Kind,
     Served,
 )
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 NOW = 1_800_000_000.0
 KEY = "default/b"
@@ -40,7 +40,7 @@ def a_pod(name, *, owner="ReplicaSet/rs", ready=True, labels=LABELS, **more):
             {"apiVersion": group, "kind": kind, "name": uid, "uid": more.get("uid", uid), "controller": True}
         ]
     if more.get("deleting"):
-        meta["deletionTimestamp"] = stamp(NOW)
+        meta["deletionTimestamp"] = format_time(NOW)
     conditions = [{"type": "Ready", "status": "True" if ready else "False"}, *more.get("conditions", ())]
     return {"metadata": meta, "spec": {}, "status": {"phase": more.get("phase", "Running"), "conditions": conditions}}
 
@@ -119,7 +119,7 @@ def test_ready_pods_beyond_those_wanted_may_be_disrupted(do):
                 "reason": "SufficientPods",
                 "message": "",
                 "observedGeneration": 2,
-                "lastTransitionTime": stamp(NOW),
+                "lastTransitionTime": format_time(NOW),
             }
         ],
     }
@@ -168,7 +168,7 @@ def test_the_last_transition_moves_only_with_the_condition(do):
     later = status_of(do(a_budget(minAvailable=1, status=before), pods(3), at=NOW + 60))
     assert later["conditions"] == before["conditions"]
     used = status_of(do(a_budget(minAvailable=3, status=before), pods(3), at=NOW + 60))
-    assert used["conditions"][0]["lastTransitionTime"] == stamp(NOW + 60)
+    assert used["conditions"][0]["lastTransitionTime"] == format_time(NOW + 60)
 
 
 @pytest.mark.parametrize(
@@ -193,22 +193,22 @@ def test_a_budget_that_is_gone_is_nothing_to_do(do):
 
 
 def test_pods_whose_eviction_was_allowed_are_as_good_as_gone_for_two_minutes(do):
-    allowed = {"p0": stamp(NOW - 20), "p1": stamp(NOW - 60), "gone": stamp(NOW - 1)}
+    allowed = {"p0": format_time(NOW - 20), "p1": format_time(NOW - 60), "gone": format_time(NOW - 1)}
     done = do(a_budget(minAvailable=1, status={"disruptedPods": allowed}), pods(4))
     assert numbers(done) == [4, 1, 2, 1]
-    assert status_of(done)["disruptedPods"] == {"p0": stamp(NOW - 20), "p1": stamp(NOW - 60)}
+    assert status_of(done)["disruptedPods"] == {"p0": format_time(NOW - 20), "p1": format_time(NOW - 60)}
     assert done.of(RequeueAfter) == [RequeueAfter(60.0)]
 
 
 def test_an_evicted_pod_that_is_being_deleted_needs_no_note(do):
-    status = {"disruptedPods": {"x": stamp(NOW)}}
+    status = {"disruptedPods": {"x": format_time(NOW)}}
     done = do(a_budget(minAvailable=1, status=status), [*pods(2), a_pod("x", deleting=True)])
     assert "disruptedPods" not in status_of(done)
     assert numbers(done) == [3, 1, 2, 1]
 
 
 def test_a_pod_that_was_not_deleted_in_time_counts_again_and_is_told_of(do):
-    status = {"disruptedPods": {"p0": stamp(NOW - 120)}}
+    status = {"disruptedPods": {"p0": format_time(NOW - 120)}}
     done = do(a_budget(minAvailable=1, status=status), pods(2))
     assert done.events == ["NotDeleted: Pod was expected by PDB default/default to be deleted but it wasn't"]
     assert numbers(done) == [2, 1, 2, 1]
@@ -314,7 +314,7 @@ POD_KEY = "pods/default/p"
 
 
 def a_target(since=NOW, *, status="True", reason="EvictionByEvictionAPI", **more):
-    target = {"type": "DisruptionTarget", "status": status, "reason": reason, "lastTransitionTime": stamp(since)}
+    target = {"type": "DisruptionTarget", "status": status, "reason": reason, "lastTransitionTime": format_time(since)}
     return a_pod("p", conditions=[target], **more)
 
 
@@ -324,7 +324,7 @@ def test_a_pod_that_is_not_deleted_is_no_target_after_two_minutes(do):
     assert (write.kind, write.subresource) == (POD, "status")
     assert write.obj["status"]["conditions"] == [
         {"type": "Ready", "status": "True"},
-        {"type": "DisruptionTarget", "status": "False", "lastProbeTime": None, "lastTransitionTime": stamp(NOW)},
+        {"type": "DisruptionTarget", "status": "False", "lastProbeTime": None, "lastTransitionTime": format_time(NOW)},
     ]
     assert do(a_budget(minAvailable=1), [a_target(NOW - 30)], key=POD_KEY).actions == [RequeueAfter(90.0)]
 

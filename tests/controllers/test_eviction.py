@@ -19,7 +19,7 @@ from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.controller import Controller, Dependencies
-from controller_manager.runtime.kubeconfig import Access
+from controller_manager.runtime.kubeconfig import ClientConfig
 from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.reflector import follow
 from controller_manager.runtime.workqueue import WorkQueue
@@ -69,7 +69,7 @@ class Cluster:
             if status.get("conditions") and said(status) and not matching.done():
                 matching.set_result(status)
 
-        cache.listen(look)
+        cache.add_listener(look)
         look()
         return await asyncio.wait_for(matching, SECONDS)
 
@@ -79,9 +79,9 @@ async def cluster(tmp_path) -> AsyncIterator[Cluster]:
     tokens = tmp_path / "tokens.csv"
     tokens.write_text('secret,admin,1,"system:masters"\n')
     config = Config(secure_port=0, token_auth_file=tokens)
-    async with serving(config) as server, Client(Access(server=server.url, token="secret"), Clock()) as client:
+    async with serving(config) as server, Client(ClientConfig(server=server.url, token="secret"), Clock()) as client:
         caches = Caches()
-        caches.provide(SPEC)
+        caches.prepare_for(SPEC)
         queue = WorkQueue(ItemBackoff(), QueueTally())
         controller = Controller(SPEC, queue, Dependencies(caches, client, Silent(), Clock()))
         work = [follow(client, kind, cache, clock=Clock()) for kind, cache in caches.kinds.items()]

@@ -45,9 +45,9 @@ class Cluster:
         self.numbers = count(1)
         self.world = Caches()
         self.world.served = Served(dict.fromkeys(KINDS, VERBS), KINDS)
-        self.world.provide(SPEC)
+        self.world.prepare_for(SPEC)
         for kind in KINDS:
-            self.world.cache(kind).replace((), 0)
+            self.world.get_or_create(kind).replace((), 0)
 
     # -- people
 

@@ -229,7 +229,7 @@ def test_the_last_object_of_a_kind_that_goes_is_heard_of_in_namespaces_that_go(m
     world = make_world(SPEC, {NAMESPACE: [namespace()], POD: pods})
     world.served = Served(VERBS, tuple(VERBS))
     heard = []
-    world.listen(EVERYTHING, lambda _: lambda change: heard.append(keys(world, EVERYTHING, change)))
+    world.add_listener(EVERYTHING, lambda _: lambda change: heard.append(keys(world, EVERYTHING, change)))
     world[POD].remove(pods[0])
     world[POD].remove(pods[1])
     world[NAMESPACE].put({"apiVersion": "v1", "kind": "Namespace"} | namespace(deletionTimestamp=None))

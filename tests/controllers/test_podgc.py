@@ -8,7 +8,7 @@ from controller_manager.controllers.podgc import SPEC
 from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     Change,
-    Delayed,
+    DelayedKey,
     Delete,
     Get,
     Patch,
@@ -16,16 +16,16 @@ from controller_manager.reconcile.contract import (
     Settings,
 )
 from controller_manager.reconcile.kinds import NODE, POD
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 NOW = 1_800_000_000.0
 SWEEP = ""
 
 
 def a_pod(name, *, node="n1", phase="Running", age=60.0, reason=None, deleting=False, conditions=()):
-    meta = {"name": name, "namespace": "default", "uid": f"uid-{name}", "creationTimestamp": stamp(NOW - age)}
+    meta = {"name": name, "namespace": "default", "uid": f"uid-{name}", "creationTimestamp": format_time(NOW - age)}
     if deleting:
-        meta["deletionTimestamp"] = stamp(NOW)
+        meta["deletionTimestamp"] = format_time(NOW)
     status = {"phase": phase, "conditions": list(conditions)} | ({"reason": reason} if reason else {})
     return {"metadata": meta, "spec": {"nodeName": node} if node else {}, "status": status}
 
@@ -129,7 +129,7 @@ def test_the_pods_of_a_node_that_is_gone_fail_as_disrupted_and_go(do):
                     "reason": "DeletionByPodGC",
                     "message": "PodGC: node no longer exists",
                     "lastProbeTime": None,
-                    "lastTransitionTime": stamp(NOW),
+                    "lastTransitionTime": format_time(NOW),
                 }
             ],
         },
@@ -138,7 +138,7 @@ def test_the_pods_of_a_node_that_is_gone_fail_as_disrupted_and_go(do):
 
 
 def test_a_disruption_keeps_the_time_since_when_it_is_one(do):
-    since = stamp(NOW - 500)
+    since = format_time(NOW - 500)
     before = {"type": "DisruptionTarget", "status": "True", "reason": "Eviction", "lastTransitionTime": since}
     done = do("gone", [a_pod("p", node="gone", conditions=[before])], answers=on_missing_node)
     (condition,) = done.of(Patch)[0].body["status"]["conditions"]
@@ -180,12 +180,12 @@ def test_one_pod_that_cannot_be_cleared_away_does_not_stop_the_others(do, refuse
 @pytest.mark.parametrize(
     ("kind", "old", "new", "keys"),
     [
-        (POD, None, a_pod("p", node="gone"), [Delayed("gone", 40.0)]),
-        (POD, a_pod("p", node="gone"), a_pod("p", node="gone"), [Delayed("gone", 40.0)]),
+        (POD, None, a_pod("p", node="gone"), [DelayedKey("gone", 40.0)]),
+        (POD, a_pod("p", node="gone"), a_pod("p", node="gone"), [DelayedKey("gone", 40.0)]),
         (POD, None, a_pod("p"), []),
         (POD, None, a_pod("p", node=""), []),
         (POD, a_pod("p", node="gone"), None, []),
-        (NODE, a_node(), None, [Delayed("n1", 40.0)]),
+        (NODE, a_node(), None, [DelayedKey("n1", 40.0)]),
         (NODE, None, a_node(), []),
         (NODE, a_node(), a_node(ready=False), []),
     ],

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from controller_manager.known_controllers import CONTROLLERS
-from controller_manager.reconcile.metric_defs import Meter
+from controller_manager.reconcile.metric_defs import MetricDef
 
 SPECS = list(CONTROLLERS.values())
 
@@ -47,5 +47,5 @@ def test_events_and_metrics_bear_the_names_that_upstream_gives_them():
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_a_controller_declares_all_meters_that_its_module_counts_with(spec):
     module = import_module(spec.reconcile.__module__)
-    used = {value.name for value in vars(module).values() if isinstance(value, Meter)}
+    used = {value.name for value in vars(module).values() if isinstance(value, MetricDef)}
     assert used <= {meter.name for meter in spec.meters}

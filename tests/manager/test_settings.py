@@ -8,7 +8,7 @@ from controller_manager.known_controllers import CONTROLLERS
 
 
 def chosen(*words: str) -> set[str]:
-    return {spec.name for spec in Config(controllers=words).chosen()}
+    return {spec.name for spec in Config(controllers=words).selected_controllers()}
 
 
 @pytest.mark.parametrize(

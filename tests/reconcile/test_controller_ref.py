@@ -8,10 +8,10 @@ from apiserver.api.selectors import label_selector_of
 from controller_manager.reconcile.contract import MERGE_PATCH, STRATEGIC_PATCH, Get, Patch
 from controller_manager.reconcile.controller_ref import (
     Parent,
-    check_alive,
-    claim,
+    adopt_and_release,
     controller_of,
     owner_reference,
+    recheck_deletion,
     resolve_controller,
 )
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
@@ -73,7 +73,7 @@ def run(plan, server):
 
 def claimed(children, server=None, *, obj=None, **more):
     """The names of the children that a parent claims."""
-    claims = claim(Parent(REPLICA_SET, obj or parent(), SELECTOR, **more), POD, children)
+    claims = adopt_and_release(Parent(REPLICA_SET, obj or parent(), SELECTOR, **more), POD, children)
     return [each["metadata"]["name"] for each in run(claims, server or Server())]
 
 
@@ -114,7 +114,7 @@ def test_a_child_that_a_parent_does_not_admit_is_none_of_its_own():
 
 def test_an_adopted_child_is_given_as_it_was_stored_with_all_its_owners():
     server = Server()
-    [adopted] = run(claim(Parent(REPLICA_SET, parent(), SELECTOR), POD, [child()]), server)
+    [adopted] = run(adopt_and_release(Parent(REPLICA_SET, parent(), SELECTOR), POD, [child()]), server)
     assert adopted["metadata"]["adopted"]
     [patch] = server.patches
     assert (patch.kind, patch.content_type) == (POD, STRATEGIC_PATCH)
@@ -181,7 +181,7 @@ def test_a_parent_that_is_not_what_it_was_adopts_nobody(live, why):
     assert caught.value.code == 409
     assert caught.value.message.endswith(f'on replicasets.apps "web": {why}')
     assert server.patches == []
-    assert run(check_alive(REPLICA_SET, parent()), Server()) is None
+    assert run(recheck_deletion(REPLICA_SET, parent()), Server()) is None
 
 
 def test_the_controller_of_an_object_is_the_owner_that_says_so():
@@ -205,5 +205,5 @@ def test_the_controller_of_an_object_is_the_owner_that_says_so():
 def test_a_controller_is_found_if_it_is_of_the_kind_and_still_the_one_that_is_named(kind, each, is_found):
     caches = Caches()
     for known in (REPLICA_SET, DEPLOYMENT):
-        caches.cache(known).put(parent())
+        caches.get_or_create(known).put(parent())
     assert resolve_controller(caches, kind, each) == (parent() if is_found else None)

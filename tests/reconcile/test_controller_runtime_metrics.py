@@ -4,7 +4,12 @@ import pytest
 
 from apiserver.api.errors import not_found
 from controller_manager.reconcile.contract import Delete, RecordEvent, Requeue, RequeueAfter, Spec, Watch, enqueue_self
-from controller_manager.reconcile.controller_runtime_metrics import ERRORS, RECONCILES, TIMES, reconciled
+from controller_manager.reconcile.controller_runtime_metrics import (
+    RECONCILE_ERRORS,
+    RECONCILE_SECONDS,
+    RECONCILES,
+    with_reconcile_metrics,
+)
 from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.reconcile.metric_defs import Measure
 
@@ -43,7 +48,7 @@ def breaks(seen, now):
 
 def spec(plan, **more):
     watches = (Watch(CONFIG_MAP, enqueue_self),)
-    return reconciled(Spec("x", watches, lambda world, key: world[CONFIG_MAP].get(key), plan, **more))
+    return with_reconcile_metrics(Spec("x", watches, lambda world, key: world[CONFIG_MAP].get(key), plan, **more))
 
 
 @pytest.mark.parametrize(
@@ -62,8 +67,8 @@ def test_each_run_is_counted_by_what_came_of_it(reconcile, plan, result):
     done = reconcile(spec(plan, queue="x-controller"), "ns/x", objects, lambda _: GONE)
 
     name = ("x-controller",)
-    errors = [Measure(ERRORS, labels=name)] if result == "error" else []
-    counted = [Measure(RECONCILES, labels=(*name, result)), Measure(TIMES, 0.0, labels=name, elapsed=True)]
+    errors = [Measure(RECONCILE_ERRORS, labels=name)] if result == "error" else []
+    counted = [Measure(RECONCILES, labels=(*name, result)), Measure(RECONCILE_SECONDS, 0.0, labels=name, elapsed=True)]
     assert done.of(Measure) == errors + counted
     assert done.error is (GONE if result == "error" else None)
 
@@ -72,10 +77,10 @@ def test_a_run_that_breaks_is_counted_and_breaks_all_the_same(reconcile):
     raising_spec = spec(breaks)
     plan = raising_spec.reconcile({"metadata": {"name": "x"}}, 0.0)
     assert isinstance(next(plan), RecordEvent)
-    assert next(plan) == Measure(ERRORS, labels=("x",))
+    assert next(plan) == Measure(RECONCILE_ERRORS, labels=("x",))
     with pytest.raises(KeyError):
         list(plan)
 
 
 def test_what_a_controller_measures_otherwise_stays():
-    assert spec(nothing, meters=(RECONCILES,)).meters == (RECONCILES, RECONCILES, ERRORS, TIMES)
+    assert spec(nothing, meters=(RECONCILES,)).meters == (RECONCILES, RECONCILES, RECONCILE_ERRORS, RECONCILE_SECONDS)

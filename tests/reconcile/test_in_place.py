@@ -6,20 +6,20 @@ import orjson
 import pytest
 
 from controller_manager.reconcile.in_place import (
-    GATE,
-    GRACE,
-    STATE,
+    GRACE_ANNOTATION,
+    READINESS_GATE,
+    STATE_ANNOTATION,
     UpdateSpec,
-    begun,
-    due,
+    due_changes,
+    gate_opening_patch,
     is_in_grace,
     is_updated,
     metadata_patch,
-    opening,
-    patched,
     spec_between,
-    unready,
+    with_begun_update,
+    with_closed_gate,
     with_gate,
+    with_metadata_patch,
 )
 from controller_manager.reconcile.revisions import template_data
 
@@ -40,7 +40,7 @@ def between(old, new, **more):
     return spec_between(a_revision(old, "web-1"), a_revision(new), **more)
 
 
-def a_pod(*images, ids=None, annotations=None, conditions=(), gates=(GATE,)):
+def a_pod(*images, ids=None, annotations=None, conditions=(), gates=(READINESS_GATE,)):
     statuses = [
         {"name": f"c{number}", "image": f"docker.io/library/{image}", "imageID": f"id-of-{image}"}
         for number, image in enumerate(ids or images)
@@ -152,7 +152,7 @@ def test_a_patch_of_metadata_leaves_what_is_the_pods_own():
         }
     }
     patch = {"labels": {"a": "2", "gone": None}, "finalizers": ["f/c"], "$deleteFromPrimitiveList/finalizers": ["f/a"]}
-    assert patched(pod, {"metadata": patch})["metadata"] == {
+    assert with_metadata_patch(pod, {"metadata": patch})["metadata"] == {
         "name": "p",
         "labels": {"a": "2", "own": "x"},
         "annotations": {"note": "z"},
@@ -173,15 +173,15 @@ def told(pod, type_):
 
 def test_a_gate_is_put_in_once():
     pod = with_gate(a_pod("a:1", gates=()))
-    assert pod["spec"]["readinessGates"] == [{"conditionType": GATE}]
+    assert pod["spec"]["readinessGates"] == [{"conditionType": READINESS_GATE}]
     assert with_gate(pod) is pod
 
 
 def test_a_pod_becomes_unready_before_it_changes():
-    ready = [condition(type_, "True") for type_ in ("Ready", "ContainersReady", GATE)]
-    pod = unready(a_pod("a:1", conditions=ready), NOW)
-    assert told(pod, GATE) == {
-        "type": GATE,
+    ready = [condition(type_, "True") for type_ in ("Ready", "ContainersReady", READINESS_GATE)]
+    pod = with_closed_gate(a_pod("a:1", conditions=ready), NOW)
+    assert told(pod, READINESS_GATE) == {
+        "type": READINESS_GATE,
         "status": "False",
         "lastProbeTime": None,
         "lastTransitionTime": TIME,
@@ -193,38 +193,40 @@ def test_a_pod_becomes_unready_before_it_changes():
         "lastProbeTime": None,
         "lastTransitionTime": TIME,
         "reason": "ReadinessGatesNotReady",
-        "message": f'the status of pod readiness gate "{GATE}" is not "True", but False',
+        "message": f'the status of pod readiness gate "{READINESS_GATE}" is not "True", but False',
     }
-    assert unready(pod, NOW + 1) is pod
+    assert with_closed_gate(pod, NOW + 1) is pod
 
 
 @pytest.mark.parametrize("gates", [(), ("example.com/other",)])
 def test_a_pod_without_the_gate_stays_ready(gates):
     pod = a_pod("a:1", gates=gates)
-    assert unready(pod, NOW) is pod
+    assert with_closed_gate(pod, NOW) is pod
 
 
 @pytest.mark.parametrize("containers", ["False", None])
 def test_why_a_pod_is_not_ready_stays_where_containers_are_not(containers):
     known = [condition("Ready", "False", reason="ContainersNotReady")]
     known += [condition("ContainersReady", containers)] if containers else []
-    assert told(unready(a_pod("a:1", conditions=known), NOW), "Ready") == known[0]
+    assert told(with_closed_gate(a_pod("a:1", conditions=known), NOW), "Ready") == known[0]
 
 
 def test_other_gates_that_are_closed_are_told_of():
     ready = [condition("Ready", "True"), condition("ContainersReady", "True")]
-    pod = unready(a_pod("a:1", conditions=ready, gates=("example.com/x", GATE)), NOW)
+    pod = with_closed_gate(a_pod("a:1", conditions=ready, gates=("example.com/x", READINESS_GATE)), NOW)
     assert told(pod, "Ready")["message"] == (
         'corresponding condition of pod readiness gate "example.com/x" does not exist., '
-        f'the status of pod readiness gate "{GATE}" is not "True", but False'
+        f'the status of pod readiness gate "{READINESS_GATE}" is not "True", but False'
     )
 
 
 def test_opening_forgets_why_the_gate_was_closed():
-    pod = a_pod("a:1", conditions=[condition(GATE, "False", reason="StartInPlaceUpdate")])
-    assert opening(pod, NOW) == {
+    pod = a_pod("a:1", conditions=[condition(READINESS_GATE, "False", reason="StartInPlaceUpdate")])
+    assert gate_opening_patch(pod, NOW) == {
         "metadata": {"uid": "u"},
-        "status": {"conditions": [{"type": GATE, "status": "True", "lastTransitionTime": TIME, "reason": None}]},
+        "status": {
+            "conditions": [{"type": READINESS_GATE, "status": "True", "lastTransitionTime": TIME, "reason": None}]
+        },
     }
 
 
@@ -232,7 +234,7 @@ def test_opening_forgets_why_the_gate_was_closed():
 
 
 def updated(pod, spec, now=NOW):
-    return begun(pod, spec, mark=marked, now=now)
+    return with_begun_update(pod, spec, mark=marked, now=now)
 
 
 def test_an_update_changes_images_and_tells_what_was_before():
@@ -240,8 +242,8 @@ def test_an_update_changes_images_and_tells_what_was_before():
     pod = updated(a_pod("a:1", "b:1", annotations={"inplace-update-state": "{}", "mine": "x"}), spec)
     assert [each["image"] for each in pod["spec"]["containers"]] == ["a:1", "b:2"]
     assert pod["metadata"]["labels"] == {"rev": "2", "v": "2"}
-    assert set(pod["metadata"]["annotations"]) == {"mine", STATE}
-    assert read(pod, STATE) == {
+    assert set(pod["metadata"]["annotations"]) == {"mine", STATE_ANNOTATION}
+    assert read(pod, STATE_ANNOTATION) == {
         "revision": "web-2",
         "updateTimestamp": TIME,
         "lastContainerStatuses": {"c1": {"imageID": "id-of-b:1"}},
@@ -253,7 +255,7 @@ def test_an_update_changes_images_and_tells_what_was_before():
 def test_an_update_of_metadata_alone_is_over_at_once():
     pod = updated(a_pod("a:1"), UpdateSpec("web-2", {}, {"metadata": {"annotations": {"note": "x"}}}))
     assert pod["metadata"]["annotations"]["note"] == "x"
-    assert read(pod, STATE)["lastContainerStatuses"] is None
+    assert read(pod, STATE_ANNOTATION)["lastContainerStatuses"] is None
     assert is_updated(pod)
 
 
@@ -262,10 +264,10 @@ def test_a_pod_waits_for_its_grace_before_it_changes():
     pod = updated(a_pod("a:1"), spec)
     assert pod["spec"]["containers"][0]["image"] == "a:1"
     assert pod["metadata"]["labels"] == {"rev": "2"}
-    grace = read(pod, GRACE)
+    grace = read(pod, GRACE_ANNOTATION)
     assert orjson.loads(b64decode(grace.pop("metaDataPatch"))) == spec.metadata
     assert grace == {"revision": "web-2", "containerImages": {"c0": "a:2"}, "graceSeconds": 10}
-    assert read(pod, STATE) == {
+    assert read(pod, STATE_ANNOTATION) == {
         "revision": "web-2",
         "updateTimestamp": TIME,
         "lastContainerStatuses": None,
@@ -277,21 +279,21 @@ def test_a_pod_waits_for_its_grace_before_it_changes():
 
 def test_a_grace_that_is_over_changes_the_pod():
     pod = updated(a_pod("a:1"), UpdateSpec("web-2", {"c0": "a:2"}, {"metadata": {"labels": {"v": "2"}}}, grace=10))
-    assert due(pod, is_of=is_second, now=NOW + 3.5).wait == 7
-    outcome = due(pod, is_of=is_second, now=NOW + 10)
+    assert due_changes(pod, is_of=is_second, now=NOW + 3.5).wait == 7
+    outcome = due_changes(pod, is_of=is_second, now=NOW + 10)
     assert outcome.wait is None
     assert outcome.pod is not None
     assert outcome.pod["spec"]["containers"][0]["image"] == "a:2"
     assert outcome.pod["metadata"]["labels"] == {"rev": "2", "v": "2"}
     assert not is_in_grace(outcome.pod)
-    state = read(outcome.pod, STATE)
+    state = read(outcome.pod, STATE_ANNOTATION)
     assert (state["updateTimestamp"], state["lastContainerStatuses"]) == (TIME, {"c0": {"imageID": "id-of-a:1"}})
     assert state["containerBatchesRecord"] == [{"timestamp": "2027-01-15T08:00:10Z", "containers": ["c0"]}]
 
 
 def test_a_grace_of_another_revision_than_the_pods_is_dropped():
     pod = updated(a_pod("a:1"), UpdateSpec("web-2", {"c0": "a:2"}, grace=10))
-    changed_pod = due(pod, is_of=lambda *_: False, now=NOW).pod
+    changed_pod = due_changes(pod, is_of=lambda *_: False, now=NOW).pod
     assert changed_pod is not None
     assert not is_in_grace(changed_pod)
     assert changed_pod["spec"] == pod["spec"]
@@ -300,21 +302,23 @@ def test_a_grace_of_another_revision_than_the_pods_is_dropped():
 @pytest.mark.parametrize("text", ["{", "[]", '{"revision":1}', '{"revision":"web-2","metaDataPatch":"?"}'])
 def test_a_grace_that_somebody_wrote_oddly_is_left_alone(text):
     pod = updated(a_pod("a:1"), UpdateSpec("web-2", {"c0": "a:2"}, grace=10))
-    pod["metadata"]["annotations"][GRACE] = text
-    outcome = due(pod, is_of=is_second, now=NOW + 60)
-    assert (outcome.pod, outcome.opens, outcome.wait) == (None, False, None)
+    pod["metadata"]["annotations"][GRACE_ANNOTATION] = text
+    outcome = due_changes(pod, is_of=is_second, now=NOW + 60)
+    assert (outcome.pod, outcome.opens_gate, outcome.wait) == (None, False, None)
 
 
 def test_a_new_pod_has_its_gate_opened():
-    assert due(a_pod("a:1"), is_of=is_second, now=NOW).opens
+    assert due_changes(a_pod("a:1"), is_of=is_second, now=NOW).opens_gate
 
 
 def test_an_open_gate_is_left_alone():
-    assert not due(a_pod("a:1", conditions=[condition(GATE, "True")]), is_of=is_second, now=NOW).opens
+    assert not due_changes(
+        a_pod("a:1", conditions=[condition(READINESS_GATE, "True")]), is_of=is_second, now=NOW
+    ).opens_gate
 
 
 def test_a_pod_without_a_gate_needs_none():
-    assert not due(a_pod("a:1", gates=()), is_of=is_second, now=NOW).opens
+    assert not due_changes(a_pod("a:1", gates=()), is_of=is_second, now=NOW).opens_gate
 
 
 @pytest.mark.parametrize(
@@ -331,7 +335,7 @@ def test_the_gate_opens_once_containers_run_other_images(running, over):
     before = updated(a_pod("a:1", "b:1"), UpdateSpec("web-2", {"c0": "a:2"}))
     statuses = a_pod("a:2", "b:1", ids=running)["status"]["containerStatuses"] if running else []
     pod = before | {"status": before["status"] | {"containerStatuses": statuses}}
-    assert due(pod, is_of=is_second, now=NOW).opens is over
+    assert due_changes(pod, is_of=is_second, now=NOW).opens_gate is over
     assert is_updated(pod) is over
 
 

@@ -7,12 +7,12 @@ from controller_manager.reconcile.kinds import DEPLOYMENT, EVERYTHING, NODE, POD
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.discovery import discover
-from controller_manager.runtime.kubeconfig import load
+from controller_manager.runtime.kubeconfig import load_kubeconfig
 from mockube import Cluster
 
 
 async def test_the_server_serves_every_kind_that_a_controller_names():
-    async with Cluster(kruise=True) as cluster, Client(load(cluster.kubeconfig), Clock()) as client:
+    async with Cluster(kruise=True) as cluster, Client(load_kubeconfig(cluster.kubeconfig), Clock()) as client:
         served = await discover(client)
     named = [kind for kind in vars(kinds).values() if isinstance(kind, Kind) and kind != EVERYTHING]
     assert [kind for kind in named if kind not in served.verbs] == []
@@ -29,9 +29,9 @@ def test_a_kind_is_known_by_its_resource_and_is_at_its_path():
 
 def test_only_preferred_kinds_that_can_do_it_all_are_chosen():
     served = Served({POD: frozenset({"list", "watch"}), NODE: frozenset({"list"})}, (NODE, POD))
-    assert list(served.able_to("list", "watch")) == [POD]
-    assert list(served.able_to("list")) == [NODE, POD]
-    assert (served.named("v1", "Node"), served.named("v2", "Node")) == (NODE, None)
+    assert list(served.supporting("list", "watch")) == [POD]
+    assert list(served.supporting("list")) == [NODE, POD]
+    assert (served.find_kind("v1", "Node"), served.find_kind("v2", "Node")) == (NODE, None)
     assert served == Served(dict(served.verbs), served.preferred)
     assert "_named" not in repr(served)
 
@@ -39,5 +39,5 @@ def test_only_preferred_kinds_that_can_do_it_all_are_chosen():
 def test_a_copy_of_what_is_served_with_other_kinds_knows_those_alone():
     served = Served({POD: frozenset()}, (POD,))
     other = replace(served, verbs={NODE: frozenset()}, preferred=(NODE,))
-    assert (other.named("v1", "Node"), other.named("v1", "Pod")) == (NODE, None)
-    assert (served.named("v1", "Node"), served.named("v1", "Pod")) == (None, POD)
+    assert (other.find_kind("v1", "Node"), other.find_kind("v1", "Pod")) == (NODE, None)
+    assert (served.find_kind("v1", "Node"), served.find_kind("v1", "Pod")) == (None, POD)

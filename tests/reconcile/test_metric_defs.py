@@ -11,22 +11,30 @@ from controller_manager.controllers.replicaset.deletion_ages import age_ratios
 from controller_manager.controllers.statefulset.metrics import allowed, unavailable
 from controller_manager.reconcile.contract import Delete, Get, Patch
 from controller_manager.reconcile.kinds import NODE, POD, REPLICA_SET
-from controller_manager.reconcile.metric_defs import Measure, Meter
+from controller_manager.reconcile.metric_defs import Measure, MetricDef
 from controller_manager.reconcile.node_metrics import EVICTIONS, zone_of
 from controller_manager.reconcile.profile import PROFILES
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 NOW = 1_800_000_000.0
 
 
 def a_pod(name="p", age=60.0, *, ready=True, node="n1", phase="Running", deleting=False, owner=""):
-    meta = {"name": name, "namespace": "ns", "uid": name, "creationTimestamp": stamp(NOW - age), "resourceVersion": "1"}
+    meta = {
+        "name": name,
+        "namespace": "ns",
+        "uid": name,
+        "creationTimestamp": format_time(NOW - age),
+        "resourceVersion": "1",
+    }
     meta |= {"labels": {"app": "web"}}
     if deleting:
-        meta["deletionTimestamp"] = stamp(NOW)
+        meta["deletionTimestamp"] = format_time(NOW)
     if owner:
         meta["ownerReferences"] = [{"kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}]
-    conditions = [{"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": stamp(NOW - age)}]
+    conditions = [
+        {"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": format_time(NOW - age)}
+    ]
     return {"metadata": meta, "spec": {"nodeName": node}, "status": {"phase": phase, "conditions": conditions}}
 
 
@@ -118,8 +126,8 @@ def test_pods_of_a_node_that_is_gone_are_orphaned(reconcile):
 
 
 def a_node(*, taints=(), ready="Unknown", **labels):
-    conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": stamp(NOW)}]
-    meta = {"name": "n1", "labels": labels, "resourceVersion": "1", "creationTimestamp": stamp(NOW)}
+    conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": format_time(NOW)}]
+    meta = {"name": "n1", "labels": labels, "resourceVersion": "1", "creationTimestamp": format_time(NOW)}
     return {"metadata": meta, "spec": {"taints": list(taints)}, "status": {"conditions": conditions}}
 
 
@@ -149,7 +157,7 @@ def test_a_zone_is_named_by_its_region_too(labels, zone):
 
 @pytest.mark.parametrize(("error", "times"), [(None, 1), (not_found("", "pods", "p"), 0)])
 def test_pods_that_are_thrown_out_are_counted_with_how_late_that_was(reconcile, error, times):
-    taint = {"key": "example.com/out", "effect": "NoExecute", "timeAdded": stamp(NOW - 5)}
+    taint = {"key": "example.com/out", "effect": "NoExecute", "timeAdded": format_time(NOW - 5)}
     objects = {POD: [a_pod()], NODE: [a_node(taints=[taint])]}
     done = reconcile(tainteviction.SPEC, "ns/p", objects, lambda _: error or {})
     assert [m.meter for m in done.of(Measure)] == [tainteviction.DELETIONS, tainteviction.LATENCY][: 2 * times]
@@ -160,4 +168,4 @@ def test_pods_that_are_thrown_out_are_counted_with_how_late_that_was(reconcile, 
     ("feature", "release", "there"), [("", "1.20", True), ("ordinals", "1.20", False), ("ordinals", "1.35", True)]
 )
 def test_a_meter_may_be_one_of_newer_releases(feature, release, there):
-    assert Meter("x", "", feature=feature).is_in(PROFILES[release]) == there
+    assert MetricDef("x", "", feature=feature).is_in(PROFILES[release]) == there

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from controller_manager.reconcile import pods
 from controller_manager.reconcile.profile import NEWEST, PROFILES
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 NOW = 1_800_000_000.0
 OLD = PROFILES["1.20"]
@@ -20,14 +20,14 @@ def a_pod(
     """A pod that became ready, and was made, so many seconds ago; ready=None is not ready, ready=0 tells no time."""
     meta = {"name": uid, "uid": uid, "namespace": "default", "annotations": {}}
     if age is not None:
-        meta["creationTimestamp"] = stamp(NOW - age)
+        meta["creationTimestamp"] = format_time(NOW - age)
     if cost is not None:
         meta["annotations"][pods.DELETION_COST] = cost
     if deleting:
-        meta["deletionTimestamp"] = stamp(NOW)
+        meta["deletionTimestamp"] = format_time(NOW)
     status = {"phase": phase, "containerStatuses": [{"name": "c", "restartCount": restarts}]}
     if ready is not None:
-        since = {"lastTransitionTime": stamp(NOW - ready)} if ready else {}
+        since = {"lastTransitionTime": format_time(NOW - ready)} if ready else {}
         status["conditions"] = [{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": "True"} | since]
     return {"metadata": meta, "spec": {"nodeName": node} | more, "status": status}
 
@@ -176,7 +176,7 @@ def goes_before(one, other, crowds):
     restarts = [pod["status"]["containerStatuses"][0]["restartCount"] for pod in (one, other)]
     if restarts[0] != restarts[1]:
         return restarts[0] > restarts[1]
-    return younger(one, other, lambda pod: seconds(pod["metadata"].get("creationTimestamp", "1970-01-01T00:00:00Z")))
+    return younger(one, other, lambda pod: parse_time(pod["metadata"].get("creationTimestamp", "1970-01-01T00:00:00Z")))
 
 
 def younger(one, other, time):

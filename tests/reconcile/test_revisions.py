@@ -156,7 +156,9 @@ def test_the_hash_label_does_not_decide_what_is_equal():
 def test_the_oldest_idle_revisions_beyond_the_limit_go(live, limit, expected):
     history = [revision(name, number) for number, name in enumerate("abcde")]
 
-    assert "".join(r["metadata"]["name"] for r in revisions.excess(history, live=live, limit=limit)) == expected
+    assert (
+        "".join(r["metadata"]["name"] for r in revisions.excess_revisions(history, live=live, limit=limit)) == expected
+    )
 
 
 @given(
@@ -167,7 +169,7 @@ def test_live_revisions_never_go_and_no_more_than_the_limit_stay_idle(living, li
     history = [revision(str(n), n) for n in range(len(living))]
     live = {str(n) for n, alive in enumerate(living) if alive}
 
-    gone = {r["metadata"]["name"] for r in revisions.excess(history, live=live, limit=limit)}
+    gone = {r["metadata"]["name"] for r in revisions.excess_revisions(history, live=live, limit=limit)}
 
     assert not gone & live
     left = len(living) - len(live) - len(gone)

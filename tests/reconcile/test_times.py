@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from controller_manager.reconcile.times import micro_stamp, seconds, stamp, time_left
+from controller_manager.reconcile.times import format_micro_time, format_time, parse_time, time_left
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ from controller_manager.reconcile.times import micro_stamp, seconds, stamp, time
     ],
 )
 def test_a_time_is_told_within_the_years_that_texts_have(now: float, text: str) -> None:
-    assert stamp(now) == text
-    assert micro_stamp(int(seconds(text))) == text.replace("Z", ".000000Z")
+    assert format_time(now) == text
+    assert format_micro_time(int(parse_time(text))) == text.replace("Z", ".000000Z")
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_time_is_told_within_the_years_that_texts_have(now: float, text: str) 
     ],
 )
 def test_all_that_servers_take_for_a_time_is_understood(text: str, time: float) -> None:
-    assert seconds(text) == pytest.approx(time, abs=1e-6)
+    assert parse_time(text) == pytest.approx(time, abs=1e-6)
 
 
 @pytest.mark.parametrize(

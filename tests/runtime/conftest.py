@@ -16,7 +16,7 @@ from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime.cache import KindCache
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.kubeconfig import Access, load
+from controller_manager.runtime.kubeconfig import ClientConfig, load_kubeconfig
 from controller_manager.runtime.reflector import follow
 from mockube import Cluster
 
@@ -123,7 +123,7 @@ async def cluster() -> AsyncIterator[Cluster]:
 @pytest.fixture
 async def client(cluster: Cluster) -> AsyncIterator[Client]:
     """A client of the real server."""
-    async with Client(load(cluster.kubeconfig), Clock()) as opened:
+    async with Client(load_kubeconfig(cluster.kubeconfig), Clock()) as opened:
         yield opened
 
 
@@ -131,16 +131,16 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 @pytest.fixture
-async def serve() -> AsyncIterator[Callable[[Handler], Awaitable[Access]]]:
+async def serve() -> AsyncIterator[Callable[[Handler], Awaitable[ClientConfig]]]:
     """Starts a server whose every answer is the test's own; gives the way to it."""
     runners = []
 
-    async def start(handler: Handler, *, port: int = 0) -> Access:
+    async def start(handler: Handler, *, port: int = 0) -> ClientConfig:
         runner = web.ServerRunner(web.Server(handler), shutdown_timeout=0.1)
         await runner.setup()
         runners.append(runner)
         await web.TCPSite(runner, "127.0.0.1", port).start()
-        return Access(f"http://127.0.0.1:{runner.addresses[0][1]}", token="t")
+        return ClientConfig(f"http://127.0.0.1:{runner.addresses[0][1]}", token="t")
 
     yield start
     for runner in runners:
@@ -148,11 +148,11 @@ async def serve() -> AsyncIterator[Callable[[Handler], Awaitable[Access]]]:
 
 
 @pytest.fixture
-async def speak() -> AsyncIterator[Callable[..., Awaitable[Access]]]:
+async def speak() -> AsyncIterator[Callable[..., Awaitable[ClientConfig]]]:
     """Starts a server that says certain bytes, one lot for each request, and then closes the connection."""
     servers = []
 
-    async def start(*lots: bytes) -> Access:
+    async def start(*lots: bytes) -> ClientConfig:
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             for lot in lots:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -166,7 +166,7 @@ async def speak() -> AsyncIterator[Callable[..., Awaitable[Access]]]:
 
         server = await asyncio.start_server(talk, "127.0.0.1")
         servers.append(server)
-        return Access(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", token="t")
+        return ClientConfig(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", token="t")
 
     yield start
     for server in servers:
@@ -210,7 +210,7 @@ class Watched:
         self.cache = KindCache(kind)
         self.states: asyncio.Queue[Any] = asyncio.Queue()
         self.changes: list[Any] = []
-        self.cache.listen(self.changes.append)
+        self.cache.add_listener(self.changes.append)
 
     async def state(self, expected):
         async with asyncio.timeout(SECONDS):
@@ -221,7 +221,7 @@ class Watched:
         """Return when the cache is that far."""
         if self.cache.revision < int(expected):
             come = asyncio.get_running_loop().create_future()
-            self.cache.when(int(expected), lambda: come.set_result(None))
+            self.cache.call_at_revision(int(expected), lambda: come.set_result(None))
             async with asyncio.timeout(SECONDS):
                 await come
 
@@ -229,7 +229,7 @@ class Watched:
         """Return when the cache hears of changes as they happen."""
         if self.cache.attached is None:
             come = asyncio.get_running_loop().create_future()
-            self.cache.when_attached(lambda: come.set_result(None))
+            self.cache.call_when_attached(lambda: come.set_result(None))
             async with asyncio.timeout(SECONDS):
                 await come
 

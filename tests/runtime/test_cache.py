@@ -6,9 +6,9 @@ import logging
 import pytest
 from running_controller import no_plan
 
-from controller_manager.reconcile.contract import NAMESPACE_INDEX, ORPHANS, OWNER, Change, Index, Spec, Watch
+from controller_manager.reconcile.contract import NAMESPACE_INDEX, ORPHAN_INDEX, OWNER_INDEX, Change, Index, Spec, Watch
 from controller_manager.reconcile.kinds import CONFIG_MAP, EVERYTHING, POD, Kind
-from controller_manager.runtime.cache import Caches, KindCache, number_of, revision_of
+from controller_manager.runtime.cache import Caches, KindCache, revision_number, revision_of
 
 
 def pod(name, revision="1"):
@@ -29,8 +29,8 @@ def cache(heard):
             raise KeyError("what no server lets through")
 
     made = KindCache(POD)
-    made.listen(fails)
-    made.listen(lambda change: heard.append(change.obj["metadata"]["name"]))
+    made.add_listener(fails)
+    made.add_listener(lambda change: heard.append(change.obj["metadata"]["name"]))
     return made
 
 
@@ -40,7 +40,7 @@ def test_who_fails_at_an_odd_object_keeps_nobody_from_hearing_of_it_or_of_others
     assert heard == ["a", "odd", "z"]
     assert cache.synced
     assert cache.revision == 7
-    assert len(cache.by(NAMESPACE_INDEX, "default")) == 3
+    assert len(cache.by_index(NAMESPACE_INDEX, "default")) == 3
     assert [record.getMessage() for record in caplog.records] == ["whoever listens to pods failed at default/odd"]
 
 
@@ -61,23 +61,23 @@ ODD_VALUES = {
 
 @pytest.mark.parametrize("odd", ODD_VALUES.values(), ids=ODD_VALUES)
 def test_an_index_that_fails_at_an_odd_object_finds_the_others_and_the_object_is_known(cache, heard, caplog, odd):
-    cache.index("some", lambda obj: odd(obj) if obj["metadata"]["name"] == "b" else ("x",))
+    cache.add_index("some", lambda obj: odd(obj) if obj["metadata"]["name"] == "b" else ("x",))
     with caplog.at_level(logging.CRITICAL):
         cache.replace([pod("a"), pod("b"), pod("c")], 7)
         cache.put(pod("b", "8"))
         cache.remove(pod("b", "9"))
     assert heard == ["a", "b", "c", "b", "b"]
-    assert [obj["metadata"]["name"] for obj in cache.by("some", "x")] == ["a", "c"]
+    assert [obj["metadata"]["name"] for obj in cache.by_index("some", "x")] == ["a", "c"]
     assert (len(cache), cache.revision) == (2, 9)
 
 
 def test_an_index_may_name_a_value_twice(cache):
-    cache.index("some", lambda _: ["x", "x"])
+    cache.add_index("some", lambda _: ["x", "x"])
     cache.put(pod("a"))
     cache.put(pod("a", "2"))
-    assert len(cache.by("some", "x")) == 1
+    assert len(cache.by_index("some", "x")) == 1
     cache.remove(pod("a", "3"))
-    assert len(cache.by("some", "x")) == 0
+    assert len(cache.by_index("some", "x")) == 0
 
 
 def test_a_revision_that_is_no_word_is_as_good_as_none(cache):
@@ -91,10 +91,10 @@ def test_a_name_of_an_index_has_one_meaning(cache):
     def by_node(objects):
         return (objects["spec"]["nodeName"],)
 
-    cache.index("node", by_node)
-    cache.index("node", by_node)
+    cache.add_index("node", by_node)
+    cache.add_index("node", by_node)
     with pytest.raises(AssertionError, match="two indexes of pods are named node"):
-        cache.index("node", lambda _: ())
+        cache.add_index("node", lambda _: ())
 
 
 # -- what is changes, and filed
@@ -120,7 +120,7 @@ def plain(changes):
         return obj and (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
 
     made = KindCache(POD)
-    made.listen(lambda change: changes.append((version(change.old), version(change.new))))
+    made.add_listener(lambda change: changes.append((version(change.old), version(change.new))))
     return made
 
 
@@ -140,14 +140,14 @@ def test_another_object_of_the_same_name_is_told_after_the_end_of_the_first(plai
     plain.put(owned("a", "one"))
     plain.put(owned("a", "two", uid="b", revision="2"))
     assert changes == [(None, ("a", "1")), (("a", "1"), None), (None, ("b", "2"))]
-    assert names(plain.by(OWNER, "one")) == []
-    assert names(plain.by(OWNER, "two")) == ["a"]
+    assert names(plain.by_index(OWNER_INDEX, "one")) == []
+    assert names(plain.by_index(OWNER_INDEX, "two")) == ["a"]
 
 
 def test_the_end_of_the_first_can_be_seen_while_it_is_told(plain):
     seen = []
     plain.put(owned("a"))
-    plain.listen(lambda change: seen.append((change.new is None, plain.get("default/a") is None)))
+    plain.add_listener(lambda change: seen.append((change.new is None, plain.get("default/a") is None)))
     plain.put(owned("a", uid="b", revision="2"))
     assert seen == [(True, True), (False, False)]
 
@@ -167,7 +167,7 @@ def test_a_list_tells_what_changed_and_leaves_alone_what_did_not(plain, changes)
 
 def test_a_change_says_whether_states_before_it_may_have_been_missed(plain):
     changes = []
-    plain.listen(lambda change: changes.append((change.obj["metadata"]["name"], change.relisted)))
+    plain.add_listener(lambda change: changes.append((change.obj["metadata"]["name"], change.relisted)))
     plain.replace([owned("a"), owned("b"), owned("c")], 5)
     assert changes == [("a", False), ("b", False), ("c", False)]
     changes.clear()
@@ -192,7 +192,7 @@ def test_a_list_of_another_store_begins_at_its_revision(plain):
     woken = []
     plain.replace([owned("b", revision="3")], 5)
     assert plain.revision == 5
-    plain.when(6, lambda: woken.append(6))
+    plain.call_at_revision(6, lambda: woken.append(6))
     assert not woken
     plain.put(owned("c", revision="6"))
     assert woken == [6]
@@ -207,23 +207,23 @@ def test_a_resync_tells_everything_as_it_is(plain, changes):
 
 def test_owners_are_filed_by_who_controls_and_others_as_orphans(plain):
     plain.replace([owned("a", "one"), owned("b"), owned("c", namespace="other")], 5)
-    assert names(plain.by(OWNER, "one")) == ["a"]
-    assert names(plain.by(OWNER, "somebody")) == []
-    assert names(plain.by(ORPHANS, "default")) == ["b"]
-    assert names(plain.by(ORPHANS, "other")) == ["c"]
-    assert names(plain.by(NAMESPACE_INDEX, "default")) == ["a", "b"]
+    assert names(plain.by_index(OWNER_INDEX, "one")) == ["a"]
+    assert names(plain.by_index(OWNER_INDEX, "somebody")) == []
+    assert names(plain.by_index(ORPHAN_INDEX, "default")) == ["b"]
+    assert names(plain.by_index(ORPHAN_INDEX, "other")) == ["c"]
+    assert names(plain.by_index(NAMESPACE_INDEX, "default")) == ["a", "b"]
     plain.put(owned("b", "one", revision="6"))
-    assert names(plain.by(ORPHANS, "default")) == []
-    assert names(plain.by(OWNER, "one")) == ["a", "b"]
+    assert names(plain.by_index(ORPHAN_INDEX, "default")) == []
+    assert names(plain.by_index(OWNER_INDEX, "one")) == ["a", "b"]
     for name in "ab":
         plain.remove(owned(name, "one", revision="7"))
-    assert names(plain.by(OWNER, "one")) == []
+    assert names(plain.by_index(OWNER_INDEX, "one")) == []
 
 
 def test_values_that_no_object_has_any_more_take_no_room(plain):
     plain.replace([owned("a", "one"), owned("b", "one")], 5)
     plain.remove(owned("a", "one", revision="6"))
-    assert list(plain._indexed[OWNER]) == ["one"]
+    assert list(plain._indexed[OWNER_INDEX]) == ["one"]
     plain.remove(owned("b", "one", revision="7"))
     assert not any(plain._indexed.values())
 
@@ -247,17 +247,17 @@ def test_an_index_that_two_want_is_asked_once_for_each_object(plain):
         asked.append(obj["metadata"]["name"])
         return (obj["metadata"]["name"],)
 
-    plain.index("name", by_name)
-    plain.index("name", by_name)
+    plain.add_index("name", by_name)
+    plain.add_index("name", by_name)
     plain.put(pod("a"))
     assert asked == ["a"]
-    assert list(plain.by("name", "a")) == [pod("a")]
+    assert list(plain.by_index("name", "a")) == [pod("a")]
 
 
 def test_an_index_comes_before_objects(plain):
     plain.put(owned("a"))
     with pytest.raises(AssertionError, match="indexes come before objects"):
-        plain.index("late", lambda _: ())
+        plain.add_index("late", lambda _: ())
 
 
 # -- who waits
@@ -266,23 +266,23 @@ def test_an_index_comes_before_objects(plain):
 def test_who_waits_for_a_revision_is_woken_once_in_the_order_of_revisions(plain):
     woken = []
     for revision in (7, 5, 6, 5):
-        plain.when(revision, lambda revision=revision: woken.append(revision))
-    plain.advance(4)
+        plain.call_at_revision(revision, lambda revision=revision: woken.append(revision))
+    plain.advance_to(4)
     assert woken == []
-    plain.advance(6)
+    plain.advance_to(6)
     assert woken == [5, 5, 6]
-    plain.advance(6)
-    plain.advance(5)
+    plain.advance_to(6)
+    plain.advance_to(5)
     assert (woken, plain.revision) == ([5, 5, 6], 6)
-    plain.advance(9)
+    plain.advance_to(9)
     assert woken == [5, 5, 6, 7]
 
 
 def test_who_waits_for_an_object_is_woken_by_its_next_change_alone(plain):
     woken = []
     plain.put(owned("a"))
-    plain.when_changed("default/a", lambda: woken.append("one"))
-    plain.when_changed("default/a", lambda: woken.append("two"))
+    plain.call_when_changed("default/a", lambda: woken.append("one"))
+    plain.call_when_changed("default/a", lambda: woken.append("two"))
     plain.put(owned("b"))
     assert woken == []
     plain.put(owned("a", revision="2"))
@@ -292,7 +292,7 @@ def test_who_waits_for_an_object_is_woken_by_its_next_change_alone(plain):
 
 def test_since_when_changes_come_in_is_the_first_moment_until_they_stop(plain):
     woken = []
-    plain.when_attached(lambda: woken.append("now"))
+    plain.call_when_attached(lambda: woken.append("now"))
     plain.attach(3.0)
     plain.attach(4.0)
     assert (plain.attached, woken) == (3.0, ["now"])
@@ -307,7 +307,7 @@ async def test_a_cache_is_synced_after_its_first_list(plain):
     waiting = asyncio.ensure_future(plain.wait_until_synced())
     await asyncio.sleep(0)
     plain.put(owned("a"))
-    plain.advance(8)
+    plain.advance_to(8)
     await asyncio.sleep(0)
     assert not waiting.done()
     assert not plain.synced
@@ -318,7 +318,7 @@ async def test_a_cache_is_synced_after_its_first_list(plain):
 
 @pytest.mark.parametrize(("text", "number"), [("0", 0), ("17", 17), ("", 0), ("-1", 0), ("1.5", 0), ("x", 0)])
 def test_a_revision_is_a_number_or_none(text, number):
-    assert number_of(text) == number
+    assert revision_number(text) == number
     assert revision_of({"metadata": {"resourceVersion": text}}) == number
 
 
@@ -342,9 +342,9 @@ def a_spec(name, *watches, **more):
 def test_a_view_is_made_once_and_hears_of_the_kinds_that_feed_it():
     caches = Caches()
     more = {"views": {"room": Counted}, "feeds": {"room": (POD, CONFIG_MAP)}}
-    caches.provide(a_spec("one", Watch(POD), **more))
+    caches.prepare_for(a_spec("one", Watch(POD), **more))
     first = caches.view("room")
-    caches.provide(a_spec("two", Watch(POD), **more))
+    caches.prepare_for(a_spec("two", Watch(POD), **more))
     assert caches.view("room") is first
     caches[POD].put(owned("a"))
     caches[CONFIG_MAP].put(owned("m"))
@@ -355,19 +355,19 @@ def test_a_view_is_made_once_and_hears_of_the_kinds_that_feed_it():
 def test_what_a_controller_needs_is_provided():
     caches = Caches()
     index = Index(POD, "first letter", lambda obj: obj["metadata"]["name"][:1])
-    caches.provide(a_spec("one", Watch(POD), Watch(EVERYTHING), indexes=(index,)))
+    caches.prepare_for(a_spec("one", Watch(POD), Watch(EVERYTHING), indexes=(index,)))
     assert list(caches.kinds) == [POD]
     caches[POD].put(owned("abc"))
-    assert names(caches[POD].by("first letter", "a")) == ["abc"]
+    assert names(caches[POD].by_index("first letter", "a")) == ["abc"]
 
 
 def test_who_follows_everything_hears_of_each_kind_once():
     caches, heard = Caches(), []
-    caches.cache(POD)
+    caches.get_or_create(POD)
     assert not caches.follows_everything
-    caches.listen(EVERYTHING, lambda kind: lambda change: heard.append((kind, change.obj["metadata"]["name"])))
+    caches.add_listener(EVERYTHING, lambda kind: lambda change: heard.append((kind, change.obj["metadata"]["name"])))
     assert caches.follows_everything
-    caches.cache(CONFIG_MAP).put(owned("m"))
+    caches.get_or_create(CONFIG_MAP).put(owned("m"))
     caches[POD].put(owned("a"))
     assert heard == [(CONFIG_MAP, "m"), (POD, "a")]
     assert EVERYTHING not in caches.kinds
@@ -375,8 +375,8 @@ def test_who_follows_everything_hears_of_each_kind_once():
 
 def test_who_follows_one_kind_hears_of_that_alone():
     caches, heard = Caches(), []
-    caches.listen(POD, lambda _: lambda change: heard.append(change.obj["metadata"]["name"]))
-    caches.cache(CONFIG_MAP).put(owned("m"))
+    caches.add_listener(POD, lambda _: lambda change: heard.append(change.obj["metadata"]["name"]))
+    caches.get_or_create(CONFIG_MAP).put(owned("m"))
     caches[POD].put(owned("a"))
     assert heard == ["a"]
 
@@ -385,9 +385,9 @@ def test_a_kind_is_found_in_the_version_that_is_followed_now():
     caches = Caches()
     old, new = Kind("example.com", "v1", "Widget", "widgets"), Kind("example.com", "v2", "Widget", "widgets")
     assert caches.find(str(old)) is None
-    first = caches.cache(old)
-    second = caches.cache(new)
+    first = caches.get_or_create(old)
+    second = caches.get_or_create(new)
     assert caches.find(str(old)) is first
-    assert caches.renewed(new) is second
+    assert caches.use_version(new) is second
     assert caches.find(str(old)) is second
-    assert caches.renewed(old) is first
+    assert caches.use_version(old) is first

@@ -22,7 +22,7 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.kinds import CONFIG_MAP, NAMESPACE
 from controller_manager.runtime import client as module
-from controller_manager.runtime.kubeconfig import load
+from controller_manager.runtime.kubeconfig import load_kubeconfig
 
 A_MAP = {"metadata": {"name": "a", "namespace": "default"}, "data": {"k": "v"}}
 KEY = "default/a"
@@ -64,7 +64,7 @@ async def test_the_server_takes_each_kind_of_patch_for_what_it_is(client, conten
 
 
 async def test_a_list_has_all_pages_and_metadata_alone(client, monkeypatch):
-    monkeypatch.setattr(module, "PAGE", 2)
+    monkeypatch.setattr(module, "PAGE_SIZE", 2)
     for number in range(5):
         await client.perform(Create(CONFIG_MAP, {"metadata": {"name": f"m{number}", "namespace": "default"}}))
     items = await client.perform(ListAll(CONFIG_MAP, "default"))
@@ -99,7 +99,7 @@ async def test_many_requests_at_a_time_share_few_connections(client):
 
 
 async def test_a_server_that_the_certificate_does_not_name_is_not_asked(asked, cluster):
-    access = replace(load(cluster.kubeconfig), server_name="another.example")
+    access = replace(load_kubeconfig(cluster.kubeconfig), server_name="another.example")
     async with asked(access) as client:
         with pytest.raises(ApiError, match="certificate") as caught:
             await client.perform(Get(NAMESPACE, "default"))
@@ -108,14 +108,14 @@ async def test_a_server_that_the_certificate_does_not_name_is_not_asked(asked, c
 
 async def test_a_client_certificate_says_who_asks(asked, cluster):
     directory = cluster.ca_file.parent
-    access = load(cluster.kubeconfig)
+    access = load_kubeconfig(cluster.kubeconfig)
     own = replace(
         access,
         token="",
         client_cert=(directory / "admin.crt").read_bytes(),
         client_key=(directory / "admin.key").read_bytes(),
     )
-    assert isinstance(own.tls(), ssl.SSLContext)
+    assert isinstance(own.tls_context(), ssl.SSLContext)
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     async with asked(own) as client:
         kind = replace(NAMESPACE, group="authentication.k8s.io", kind="SelfSubjectReview", plural="selfsubjectreviews")
@@ -233,9 +233,9 @@ async def test_what_waits_for_a_connection_is_lost_unsent_when_it_may_not_be_sen
         await gate.wait()
         return web.json_response({})
 
-    monkeypatch.setattr(module, "CONNECTIONS", 1)
+    monkeypatch.setattr(module, "MAX_CONNECTIONS", 1)
     async with asked(await serve(handle)) as client:
-        client.ask_while(lambda: not came.is_set())
+        client.send_only_while(lambda: not came.is_set())
         asking = asyncio.ensure_future(client.perform_all([Create(CONFIG_MAP, named(name)) for name in "abc"]))
         await came.wait()
         gate.set()

@@ -15,9 +15,9 @@ from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime import client as module
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.connection import LostError, Reply, ServerAddress
-from controller_manager.runtime.kubeconfig import Access
+from controller_manager.runtime.kubeconfig import ClientConfig
 
-ACCESS = Access("http://h.example:8080", token="t")
+ACCESS = ClientConfig("http://h.example:8080", token="t")
 GET = Get(CONFIG_MAP, "d/a")
 A_MAP = {"metadata": {"name": "a", "namespace": "d"}}
 PATH = "/api/v1/namespaces/d/configmaps"
@@ -113,7 +113,7 @@ async def test_without_a_token_nobody_is_named(hasty):
     ],
 )
 async def test_a_port_that_the_url_does_not_name_is_that_of_its_scheme(hasty, server, host, port):
-    async with Client(Access(server, server_name="other"), hasty) as client:
+    async with Client(ClientConfig(server, server_name="other"), hasty) as client:
         pool: Any = client._connections
     address = pool.place
     assert address == ServerAddress(host, port, address.tls, "other")
@@ -137,7 +137,7 @@ async def test_a_twin_asks_on_its_own_without_a_limit_and_says_what_for(hasty):
     seen = []
     observe = lambda *call: seen.append(call)  # noqa: E731 - one line says it
     one = Client(ACCESS, hasty, qps=0.001, burst=1, user_agent="me/1", observe=observe)
-    async with one.twin("events") as twin:
+    async with one.without_rate_limit("events") as twin:
         for _ in range(3):
             await twin.perform(GET)
         pool: Any = twin._connections
@@ -157,7 +157,7 @@ async def test_a_rate_of_nothing_is_no_limit_and_a_burst_is_one_at_least(hasty, 
 
 async def test_a_client_may_ask_at_first_and_then_while_it_is_permitted(sent):
     assert sent.permit()
-    sent.client.ask_while(lambda: False)
+    sent.client.send_only_while(lambda: False)
     assert not sent.permit()
 
 

@@ -163,7 +163,7 @@ async def test_an_answer_that_does_not_come_is_given_up(asked, serve, monkeypatc
     async def handle(_):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(module, "SECONDS", 0.01)
+    monkeypatch.setattr(module, "REQUEST_TIMEOUT", 0.01)
     async with asked(await serve(handle)) as client:
         with pytest.raises(ApiError, match=r"no answer within 0\.01 s"):
             await client.perform(Create(CONFIG_MAP, A_MAP))

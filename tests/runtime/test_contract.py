@@ -32,11 +32,13 @@ def test_a_key_is_the_namespace_and_the_name_or_the_name_alone(meta, key, parts)
 
 def test_pods_are_found_by_the_node_that_they_are_bound_to_and_by_no_other():
     cache = KindCache(POD)
-    cache.index(PODS_BY_NODE.name, PODS_BY_NODE.values)
+    cache.add_index(PODS_BY_NODE.name, PODS_BY_NODE.values)
     for name, node in (("a", "n1"), ("b", "n2"), ("c", "n1"), ("unbound", None), ("cleared", "")):
         spec = {} if node is None else {"nodeName": node}
         cache.put({"metadata": {"name": name, "namespace": "d"}, "spec": spec})
-    by_node = {node: [pod["metadata"]["name"] for pod in cache.by("node", node)] for node in ("n1", "n2", "n3", "")}
+    by_node = {
+        node: [pod["metadata"]["name"] for pod in cache.by_index("node", node)] for node in ("n1", "n2", "n3", "")
+    }
     assert by_node == {"n1": ["a", "c"], "n2": ["b"], "n3": [], "": []}
 
 

@@ -6,7 +6,15 @@ import pytest
 from running_controller import nothing, pod
 
 from apiserver.api.meta import labels_of
-from controller_manager.reconcile.contract import Delayed, Enqueue, Requeue, RequeueAfter, Watch, enqueue_self, key_of
+from controller_manager.reconcile.contract import (
+    DelayedKey,
+    Enqueue,
+    Requeue,
+    RequeueAfter,
+    Watch,
+    enqueue_self,
+    key_of,
+)
 from controller_manager.reconcile.kinds import EVERYTHING, POD
 from controller_manager.runtime.controller import Controller
 
@@ -23,7 +31,7 @@ async def test_what_comes_changes_or_goes_runs_its_key(make_stage):
 
 
 async def test_a_trigger_may_ask_for_later(make_stage):
-    stage = make_stage(nothing, watches=(Watch(POD, lambda *_: [Delayed("k", 7.0)]),))
+    stage = make_stage(nothing, watches=(Watch(POD, lambda *_: [DelayedKey("k", 7.0)]),))
     stage.caches[POD].put(pod("x"))
     assert await stage.run(20) == [("k", 7)]
 
@@ -65,7 +73,7 @@ async def test_a_plan_may_have_other_keys_run(make_stage):
 
 async def test_what_follows_everything_hears_of_kinds_that_come_later(make_stage):
     stage = make_stage(nothing, watches=(Watch(EVERYTHING, enqueue_self),))
-    stage.caches.cache(POD).put(pod("x"))
+    stage.caches.get_or_create(POD).put(pod("x"))
     assert await stage.run(1) == [("a/x", 0)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from running_controller import failing
 
 from apiserver.api import errors
-from controller_manager.runtime.requests import lost
+from controller_manager.runtime.requests import connection_lost
 
 pytestmark = pytest.mark.looptime
 
@@ -35,7 +35,7 @@ async def test_a_failing_key_backs_off_alone_for_ever(make_stage):
         errors.too_many_requests("slow down", 0),
         errors.internal("broken"),
         errors.unavailable("away"),
-        lost("the connection was reset"),
+        connection_lost("the connection was reset"),
     ],
     ids=lambda error: str(error.code),
 )

@@ -11,10 +11,10 @@ from running_controller import Server, creations, pod
 from apiserver.api import errors
 from controller_manager.reconcile.contract import Batch, Create, Delete, Watch
 from controller_manager.reconcile.kinds import CONFIG_MAP, POD
-from controller_manager.reconcile.metric_defs import Measure, Meter
+from controller_manager.reconcile.metric_defs import Measure, MetricDef
 from controller_manager.runtime.controller import Controller
-from controller_manager.runtime.expectations import EXPIRES, SETTLES
-from controller_manager.runtime.requests import lost
+from controller_manager.runtime.expectations import SETTLE_SECONDS, TIMEOUT
+from controller_manager.runtime.requests import connection_lost
 
 pytestmark = pytest.mark.looptime
 
@@ -27,7 +27,7 @@ class Unheard:
 
 
 async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make_stage):
-    leaks = Meter("leaks", "What was not seen.", ("namespace", "name"))
+    leaks = MetricDef("leaks", "What was not seen.", ("namespace", "name"))
 
     def once(_key):
         if len(stage.ran) == 1:
@@ -42,7 +42,7 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
         asyncio.get_running_loop().call_later(10, stage.queue.add, "a/x")
         await stage.run(400)
         first, second = stage.times("a/x")
-        assert second - first == EXPIRES
+        assert second - first == TIMEOUT
         assert counted == ([(Measure(leaks, labels=("a", "x")), 0.0)] if metric else [])
 
 
@@ -54,11 +54,11 @@ class Deaf:
 
     async def perform(self, request):
         self.heard.append(request)
-        raise lost("the server closed the connection")
+        raise connection_lost("the server closed the connection")
 
     async def perform_all(self, requests):
         self.heard += requests
-        return [lost("the server closed the connection") for _ in requests]
+        return [connection_lost("the server closed the connection") for _ in requests]
 
 
 @pytest.mark.parametrize("asking", [Delete(POD, "a/x"), Batch([Delete(POD, "a/x")])])
@@ -68,13 +68,13 @@ async def test_a_key_whose_answer_was_lost_runs_when_the_cache_knows(make_stage,
     def plan(key):
         if len(server.heard) < 2:
             yield asking
-            raise lost("it may have been heard")
+            raise connection_lost("it may have been heard")
 
     stage = make_stage(plan, server=server)
     stage.caches[POD].replace([pod("x")], 10)
     asyncio.get_running_loop().call_later(5.0, lambda: stage.caches[POD].attach(5.0))
     ran = await stage.run(10)
-    assert [at for _, at in ran] == pytest.approx([0.0, 5.0 + SETTLES, 5.6 + SETTLES], abs=0.4)
+    assert [at for _, at in ran] == pytest.approx([0.0, 5.0 + SETTLE_SECONDS, 5.6 + SETTLE_SECONDS], abs=0.4)
 
 
 @pytest.mark.parametrize("asking", [creations(1)[0], Batch(creations(1))], ids=["alone", "in a batch"])
@@ -89,8 +89,8 @@ async def test_a_key_runs_again_when_the_cache_has_seen_what_it_wrote(make_stage
     loop = asyncio.get_running_loop()
     stage.queue.add("k")
     loop.call_later(1, stage.queue.add, "k")
-    loop.call_later(2, cache.advance, 11)
-    loop.call_later(3, cache.advance, 12)
+    loop.call_later(2, cache.advance_to, 11)
+    loop.call_later(3, cache.advance_to, 12)
     assert await stage.run(20) == [("k", 0), ("k", 3)]
 
 

@@ -13,7 +13,7 @@ from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.discovery import NEVER_COLLECTED, Discoverer, discover
-from controller_manager.runtime.kubeconfig import Access
+from controller_manager.runtime.kubeconfig import ClientConfig
 from mockube.cluster import Cluster
 
 HPA = Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
@@ -38,7 +38,7 @@ class OldForm:
 @pytest.fixture
 async def client(kube_cluster_session: Cluster) -> AsyncIterator[Client]:
     cluster = kube_cluster_session
-    async with Client(Access(cluster.url, cluster.ca_file.read_bytes(), cluster.token), Clock()) as client:
+    async with Client(ClientConfig(cluster.url, cluster.ca_file.read_bytes(), cluster.token), Clock()) as client:
         yield client
 
 
@@ -65,7 +65,7 @@ async def documents(aiohttp_server):
     app = web.Application()
     app.router.add_get("/{path:.*}", documents.answer)
     server = await aiohttp_server(app)
-    async with Client(Access(str(server.make_url("")).rstrip("/")), Clock()) as client:
+    async with Client(ClientConfig(str(server.make_url("")).rstrip("/")), Clock()) as client:
         documents.client = client
         yield documents
 
@@ -94,11 +94,11 @@ async def test_both_forms_of_discovery_tell_the_same(client):
 
 async def test_kinds_are_known_by_any_version_and_each_is_preferred_in_one(client):
     served = await discover(client)
-    assert served.named("v1", "Pod") == POD
-    assert served.named("autoscaling/v1", "HorizontalPodAutoscaler") != HPA
+    assert served.find_kind("v1", "Pod") == POD
+    assert served.find_kind("autoscaling/v1", "HorizontalPodAutoscaler") != HPA
     assert [kind for kind in served.preferred if kind.plural == HPA.plural] == [HPA]
-    assert served.named("apps/v1", "Pod") is None
-    collected = list(served.able_to("delete", "list", "watch"))
+    assert served.find_kind("apps/v1", "Pod") is None
+    collected = list(served.supporting("delete", "list", "watch"))
     assert NAMESPACE in collected
     assert not {"tokenreviews.authentication.k8s.io", "componentstatuses"} & {str(kind) for kind in collected}
 
@@ -147,7 +147,7 @@ async def test_a_server_is_asked_for_two_documents_in_the_newest_form_and_takes_
 
 async def test_the_real_server_answers_in_two_documents(kube_cluster_session):
     cluster, answers = kube_cluster_session, []
-    access = Access(cluster.url, cluster.ca_file.read_bytes(), cluster.token)
+    access = ClientConfig(cluster.url, cluster.ca_file.read_bytes(), cluster.token)
     async with Client(access, Clock(), observe=lambda *answer: answers.append(answer[:2])) as client:
         await discover(client)
     assert answers == [("GET", 200)] * 2
@@ -255,14 +255,14 @@ async def at_work():
 def caches():
     """Caches with a listener for everything."""
     caches = Caches()
-    caches.cache(REPLICA_SET)
-    caches.listen(EVERYTHING, lambda _: lambda _: None)
+    caches.get_or_create(REPLICA_SET)
+    caches.add_listener(EVERYTHING, lambda _: lambda _: None)
     return caches
 
 
 async def test_every_kind_but_those_that_others_follow_and_events_is_followed(client, caches, at_work):
     discoverer, _, follows = await at_work(client, caches)
-    await discoverer.until_ready()
+    await discoverer.wait_until_ready()
     assert {POD, NAMESPACE, LEASE} <= follows.now
     assert REPLICA_SET not in follows.now
     assert not NEVER_COLLECTED & {str(kind) for kind in follows.now}
@@ -271,8 +271,8 @@ async def test_every_kind_but_those_that_others_follow_and_events_is_followed(cl
 async def test_nothing_is_followed_where_nobody_wants_everything(client, at_work):
     caches = Caches()
     discoverer, _, follows = await at_work(client, caches)
-    await discoverer.until_ready()
-    assert caches.served.named("v1", "Pod") == POD
+    await discoverer.wait_until_ready()
+    assert caches.served.find_kind("v1", "Pod") == POD
     assert follows.now == set()
 
 
@@ -282,7 +282,7 @@ async def test_custom_kinds_come_and_go(documents, caches, at_work):
     documents.documents["/apis"] = aggregated()
     await clock.next()
     assert follows.now == set()
-    assert caches.served.named("example.com/v1", "Gizmo") is None
+    assert caches.served.find_kind("example.com/v1", "Gizmo") is None
     documents.documents["/apis"] = aggregated(GIZMO)
     await clock.next()
     assert follows.now == {GIZMO}
@@ -370,7 +370,7 @@ async def test_discovery_that_fails_is_tried_again_and_what_was_known_stays(docu
     documents.documents["/apis"] = 403
     await clock.next()
     assert follows.now == {GIZMO}
-    assert caches.served.named("example.com/v1", "Gizmo") == GIZMO
+    assert caches.served.find_kind("example.com/v1", "Gizmo") == GIZMO
 
 
 class Late(Follows):
@@ -392,12 +392,12 @@ async def test_after_half_a_minute_it_is_begun_without_the_kinds_that_are_late(c
     discoverer = Discoverer(Server(), caches, Turns(), Late())
     running = asyncio.ensure_future(discoverer.run())
     began = loop.time()
-    await discoverer.until_ready()
+    await discoverer.wait_until_ready()
     assert loop.time() - began == pytest.approx(30)
     assert caplog.messages == ["begun without the first list of gizmos.example.com, others.example.com"]
     for kind in (GIZMO, OTHER):
         caches[kind].replace((), 1)
-    await discoverer.until_ready()
+    await discoverer.wait_until_ready()
     assert loop.time() - began == pytest.approx(30)
     assert len(caplog.messages) == 1
     running.cancel()
@@ -407,7 +407,7 @@ async def test_after_half_a_minute_it_is_begun_without_the_kinds_that_are_late(c
 async def test_nobody_is_ready_before_the_first_look(caches):
     nobody: Any = None  # nobody is asked before the first look
     discoverer = Discoverer(nobody, caches, Turns(), Late())
-    waiting = asyncio.ensure_future(discoverer.until_ready())
+    waiting = asyncio.ensure_future(discoverer.wait_until_ready())
     for _ in range(5):
         await asyncio.sleep(0)
     assert not waiting.done()

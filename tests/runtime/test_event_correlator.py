@@ -8,8 +8,8 @@ import pytest
 
 from apiserver.api.meta import Obj
 from controller_manager.reconcile.contract import WARNING, RecordEvent
-from controller_manager.runtime.event_builder import core_event, core_patch, new_event, occurrence
-from controller_manager.runtime.event_correlator import Correlator, Recent, Series
+from controller_manager.runtime.event_builder import core_event, core_patch, new_event, new_occurrence
+from controller_manager.runtime.event_correlator import EventCorrelator, LRUCache, SeriesTracker
 
 NOW = 1_800_000_000 * 10**9
 SECOND = 10**9
@@ -24,11 +24,11 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "uid": "n
 @pytest.fixture
 def correlate(hasty):
     """Whole seconds and a message make what is written of them: the name's number, count and message, or None."""
-    correlator = Correlator(hasty)
+    correlator = EventCorrelator(hasty)
 
     def say(second, message="it did", *, of=POD, source="x-controller", reason="Did"):
         hasty.passed = second
-        said = occurrence(RecordEvent(of, reason, message), source, nanos=NOW + second * SECOND)
+        said = new_occurrence(RecordEvent(of, reason, message), source, nanos=NOW + second * SECOND)
         correlated = correlator.correlate(said)
         return correlated and (correlated.count, correlated.occurrence.message, (correlated.first - NOW) // SECOND)
 
@@ -83,7 +83,7 @@ def test_a_source_says_twenty_five_things_of_an_object_and_then_one_in_five_minu
 
 
 def test_what_is_remembered_is_bounded():
-    recent: Recent[int] = Recent(3)
+    recent: LRUCache[int] = LRUCache(3)
     for number in range(3):
         recent.put(number, number)
     recent.get(0)
@@ -92,7 +92,7 @@ def test_what_is_remembered_is_bounded():
 
 
 def test_what_was_only_asked_for_takes_no_room():
-    recent: Recent[int] = Recent(2)
+    recent: LRUCache[int] = LRUCache(2)
     recent.put("a", 1)
     assert [recent.get(key) for key in ("x", "y")] == [None, None]
     recent.put("b", 2)
@@ -100,7 +100,7 @@ def test_what_was_only_asked_for_takes_no_room():
 
 
 def test_4096_are_remembered_unless_another_number_is_said():
-    recent: Recent[int] = Recent()
+    recent: LRUCache[int] = LRUCache()
     for number in range(4096):
         recent.put(number, number)
     assert recent.get(0) == 0
@@ -111,7 +111,7 @@ def test_4096_are_remembered_unless_another_number_is_said():
 
 def test_an_event_of_the_core_api_is_upstreams():
     emit = RecordEvent(POD, "Pulled", "pulled it", component="kubelet", host="n1", field_path="spec.containers{web}")
-    said = occurrence(emit, "ignored", nanos=NOW + SECOND)
+    said = new_occurrence(emit, "ignored", nanos=NOW + SECOND)
     assert said.event_name == f"web-1.{NOW + SECOND:x}"
     assert core_event(said, name="e", count=2, first=NOW) == {
         "apiVersion": "v1",
@@ -140,7 +140,7 @@ def test_an_event_of_the_core_api_is_upstreams():
 
 
 def test_events_of_what_has_no_namespace_are_in_default():
-    said = occurrence(RecordEvent(NODE, "Starting", ""), "kubelet", nanos=NOW)
+    said = new_occurrence(RecordEvent(NODE, "Starting", ""), "kubelet", nanos=NOW)
     event = core_event(said, name="e", count=1, first=NOW)
     assert event["metadata"]["namespace"] == "default"
     assert "namespace" not in event["involvedObject"]
@@ -148,7 +148,7 @@ def test_events_of_what_has_no_namespace_are_in_default():
 
 @pytest.mark.parametrize("name", ["x" * 250, "system:node", ""])
 def test_a_name_that_would_not_be_valid_gives_way_to_a_uuid(name):
-    said = replace(occurrence(RecordEvent(NODE, "a", "b"), "c", nanos=NOW), name=name)
+    said = replace(new_occurrence(RecordEvent(NODE, "a", "b"), "c", nanos=NOW), name=name)
     assert len(said.event_name) == 36
 
 
@@ -165,7 +165,7 @@ def test_a_name_that_would_not_be_valid_gives_way_to_a_uuid(name):
     ],
 )
 def test_an_event_of_the_scheduler_is_upstreams(reason, action):
-    said = occurrence(RecordEvent(POD, reason, "no room", WARNING), "default-scheduler", nanos=NOW)
+    said = new_occurrence(RecordEvent(POD, reason, "no room", WARNING), "default-scheduler", nanos=NOW)
     assert new_event(said, name="e", instance="default-scheduler-host") == {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -198,18 +198,18 @@ def test_an_event_of_the_scheduler_is_upstreams(reason, action):
     ],
 )
 def test_a_note_is_cut_where_it_is_too_long(message, note):
-    said = occurrence(RecordEvent(POD, "FailedScheduling", message), "default-scheduler", nanos=NOW)
+    said = new_occurrence(RecordEvent(POD, "FailedScheduling", message), "default-scheduler", nanos=NOW)
     assert new_event(said, name="e", instance="i")["note"] == note
 
 
 @pytest.fixture
 def observe():
-    series = Series()
+    series = SeriesTracker()
     times = itertools.count(NOW, SECOND)
 
     def say(of=POD):
         return series.observe(
-            occurrence(RecordEvent(of, "FailedScheduling", "no"), "default-scheduler", nanos=next(times))
+            new_occurrence(RecordEvent(of, "FailedScheduling", "no"), "default-scheduler", nanos=next(times))
         )
 
     observing: Any = say
@@ -262,7 +262,7 @@ def test_messages_are_combined_while_each_comes_within_ten_minutes_of_the_one_be
 
 
 def test_what_is_put_again_is_remembered_as_new():
-    recent: Recent[int] = Recent(3)
+    recent: LRUCache[int] = LRUCache(3)
     for number in (0, 1, 2, 0, 3):
         recent.put(number, number)
     assert [recent.get(number) for number in range(4)] == [0, None, 2, 3]
@@ -271,19 +271,19 @@ def test_what_is_put_again_is_remembered_as_new():
 @pytest.mark.parametrize(("length", "is_kept"), [(253, True), (254, False)])
 def test_the_name_of_an_event_may_have_253_letters(length, is_kept):
     suffix = f".{NOW:x}"
-    said = replace(occurrence(RecordEvent(NODE, "a", "b"), "c", nanos=NOW), name="x" * (length - len(suffix)))
+    said = replace(new_occurrence(RecordEvent(NODE, "a", "b"), "c", nanos=NOW), name="x" * (length - len(suffix)))
     assert said.event_name.endswith(suffix) is is_kept
 
 
 def test_a_combined_event_is_of_no_field():
-    said = occurrence(
+    said = new_occurrence(
         RecordEvent(POD, "Pulled", "m", field_path="spec.containers{web}"), "kubelet", nanos=NOW
     ).combined()
     assert (said.field_path, said.message) == ("", "(combined from similar events): m")
 
 
 def test_a_series_is_told_in_its_event_and_a_note_needs_no_valid_unicode():
-    said = occurrence(RecordEvent(POD, "FailedScheduling", "\ud800" + "x" * 2000), "default-scheduler", nanos=NOW)
+    said = new_occurrence(RecordEvent(POD, "FailedScheduling", "\ud800" + "x" * 2000), "default-scheduler", nanos=NOW)
     event = new_event(said, name="e", instance="i", series={"count": 2})
     assert event["series"] == {"count": 2}
     assert event["note"] == "?" + "x" * 1019 + " ..."

@@ -16,7 +16,7 @@ from controller_manager.runtime import event_recorder
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.event_recorder import Recorder
-from controller_manager.runtime.kubeconfig import Access, load
+from controller_manager.runtime.kubeconfig import ClientConfig, load_kubeconfig
 
 REGARDING: Obj = {
     "apiVersion": "v1",
@@ -178,7 +178,7 @@ async def test_after_twelve_tries_an_event_is_given_up(counting, beside, caplog)
 
 
 async def test_a_source_that_says_too_much_is_cut_short_and_others_are_not(counting, beside, monkeypatch):
-    monkeypatch.setattr(event_recorder, "QUEUED", 3)
+    monkeypatch.setattr(event_recorder, "MAX_QUEUED", 3)
     for number in range(5):
         counting.record(RecordEvent(REGARDING, f"R{number}", "m"), "x")
     counting.record(RecordEvent(REGARDING, "Other", "m"), "y")
@@ -197,7 +197,7 @@ async def test_kubelets_and_all_together_keep_to_their_rates(counting, beside, h
 
 
 async def test_the_controllers_requests_come_first_but_not_for_ever(serve, beside, hasty, monkeypatch):
-    monkeypatch.setattr(clients, "BUSY", 2)
+    monkeypatch.setattr(clients, "BUSY_CONNECTIONS", 2)
     sent, gate = Sent(), asyncio.Event()
 
     async def handle(request):
@@ -237,7 +237,7 @@ async def test_a_namespace_that_goes_away_is_nothing_to_warn_of(cluster, client,
     codes = Sent()
     about = REGARDING | {"metadata": REGARDING["metadata"] | {"namespace": "going"}}
     observe = lambda method, code, seconds: codes.add((method, code))  # noqa: E731, ARG005 - one line says it
-    async with Client(load(cluster.kubeconfig), Clock(), observe=observe) as counted:
+    async with Client(load_kubeconfig(cluster.kubeconfig), Clock(), observe=observe) as counted:
         recorder = Recorder(counted, Clock())
         recorder.record(RecordEvent(about, "A", "m"), "x")
         async with beside(recorder.run()):
@@ -247,7 +247,7 @@ async def test_a_namespace_that_goes_away_is_nothing_to_warn_of(cluster, client,
 
 
 async def test_that_events_are_dropped_is_said_once_until_one_is_taken_again(counting, monkeypatch, caplog):
-    monkeypatch.setattr(event_recorder, "QUEUED", 1)
+    monkeypatch.setattr(event_recorder, "MAX_QUEUED", 1)
     caplog.set_level("INFO", logger="controller_manager.events")
 
     def record(source="x", component=""):
@@ -375,7 +375,7 @@ async def test_what_happened_again_is_a_strategic_patch_and_where_it_is_gone_an_
 async def test_an_event_that_somebody_else_made_first_is_nothing_to_warn_of(cluster, beside, hasty, caplog):
     answers = Sent()
     observe = lambda method, code, seconds: answers.add((method, code))  # noqa: E731, ARG005 - one line says it
-    async with Client(load(cluster.kubeconfig), Clock(), observe=observe) as client:
+    async with Client(load_kubeconfig(cluster.kubeconfig), Clock(), observe=observe) as client:
         for count in (1, 2):
             recorder = Recorder(client, hasty)  # at the same time, so that both Events have the same name
             recorder.record(RecordEvent(REGARDING, "A", "m"), "x")
@@ -417,7 +417,7 @@ class SilentPool:
 
 async def test_of_all_sources_four_events_are_under_way_at_a_time_and_one_of_each(beside, hasty, monkeypatch):
     monkeypatch.setattr(clients, "Pool", SilentPool)
-    async with Client(Access("http://h.example"), hasty) as client:
+    async with Client(ClientConfig("http://h.example"), hasty) as client:
         recorder = Recorder(client, hasty)
         for number in range(12):
             recorder.record(RecordEvent(about(number), "A", "m"), f"source-{number // 2}")

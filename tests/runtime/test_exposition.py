@@ -7,18 +7,18 @@ from running_controller import no_plan
 from controller_manager.exposition import exposition
 from controller_manager.metrics import Metrics
 from controller_manager.reconcile.contract import Gauge, Spec
-from controller_manager.reconcile.metric_defs import Measure, Meter, Reading
+from controller_manager.reconcile.metric_defs import Measure, MetricDef, Sample
 from controller_manager.reconcile.profile import PROFILES
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.clock import Clock
 
-COUNTER = Meter("made_total", "What was made.")
-BY_KIND = Meter("made_by_kind_total", "What was made, by kind.", ("kind",))
-LATENCY = Meter("latency_seconds", "How long.", ("kind",), (0.5, 1, 10))
-LEAKS = Meter("leakage", "What was not seen.", ("namespace", "name"))
-NEW = Meter("new_total", "What only newer releases have.", feature="ordinals")
-READ = Gauge(Meter("now", "What is there.", ("name",)), lambda _: [Reading(3, ("a",)), Reading(4.5, ("b",))])
-EMPTY = Gauge(Meter("nothing", "Of this there is nothing."), lambda _: [])
+COUNTER = MetricDef("made_total", "What was made.")
+BY_KIND = MetricDef("made_by_kind_total", "What was made, by kind.", ("kind",))
+LATENCY = MetricDef("latency_seconds", "How long.", ("kind",), (0.5, 1, 10))
+LEAKS = MetricDef("leakage", "What was not seen.", ("namespace", "name"))
+NEW = MetricDef("new_total", "What only newer releases have.", feature="ordinals")
+READ = Gauge(MetricDef("now", "What is there.", ("name",)), lambda _: [Sample(3, ("a",)), Sample(4.5, ("b",))])
+EMPTY = Gauge(MetricDef("nothing", "Of this there is nothing."), lambda _: [])
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from apiserver.api.meta import Obj
 from controller_manager.runtime import interning
-from controller_manager.runtime.interning import Sharing
+from controller_manager.runtime.interning import Interner
 
 TIME = "2027-01-15T08:00:00Z"
 
@@ -38,9 +38,9 @@ def pod(name: str, node: str = "n") -> Obj:
 
 
 def test_an_object_is_what_it_was():
-    keep = Sharing()
+    keep = Interner()
     for name in ("a", "b"):
-        assert keep.shared(pod(name)) == pod(name)
+        assert keep.intern(pod(name)) == pod(name)
 
 
 def parsed(name: str) -> Obj:
@@ -114,16 +114,16 @@ def test_equal_parts_and_words_are_the_same(path):
     def at(obj):
         return reduce(getitem, path, obj)
 
-    keep = Sharing()
+    keep = Interner()
     one, other = parsed("a"), parsed("b")
     assert at(one) is not at(other)
-    assert at(keep.shared(one)) is at(keep.shared(other))
+    assert at(keep.intern(one)) is at(keep.intern(other))
     assert one == parsed("a")
 
 
 def test_parts_that_differ_stay_apart():
-    keep = Sharing()
-    one, other = keep.shared(pod("a", "n")), keep.shared(pod("a", "m"))
+    keep = Interner()
+    one, other = keep.intern(pod("a", "n")), keep.intern(pod("a", "m"))
     assert (one["spec"]["nodeName"], other["spec"]["nodeName"]) == ("n", "m")
 
 
@@ -138,16 +138,16 @@ def test_parts_that_differ_stay_apart():
     ],
 )
 def test_objects_of_any_form_are_taken(obj):
-    assert Sharing().shared(copy.deepcopy(obj)) == obj
+    assert Interner().intern(copy.deepcopy(obj)) == obj
 
 
 def test_what_nobody_has_had_for_long_is_forgotten(monkeypatch):
-    monkeypatch.setattr(interning, "REMEMBERED", 10)
-    keep = Sharing()
-    first = keep.shared(pod("first"))["spec"]
+    monkeypatch.setattr(interning, "GENERATION_SIZE", 10)
+    keep = Interner()
+    first = keep.intern(pod("first"))["spec"]
     for number in range(8):
-        keep.shared({"metadata": {}, "spec": {"number": number}})
-    assert keep.shared(pod("again"))["spec"] is first
+        keep.intern({"metadata": {}, "spec": {"number": number}})
+    assert keep.intern(pod("again"))["spec"] is first
     for number in range(100):
-        keep.shared({"metadata": {}, "spec": {"number": number}})
-    assert keep.shared(pod("late"))["spec"] is not first
+        keep.intern({"metadata": {}, "spec": {"number": number}})
+    assert keep.intern(pod("late"))["spec"] is not first

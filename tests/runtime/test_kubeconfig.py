@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from controller_manager.runtime.kubeconfig import Access, AccessError, in_cluster, load
+from controller_manager.runtime.kubeconfig import ClientConfig, ClientConfigError, in_cluster, load_kubeconfig
 
 CLUSTER = {"server": "https://10.0.0.1:6443/", "certificate-authority-data": b64encode(b"the ca").decode()}
 
@@ -32,14 +32,14 @@ def written(tmp_path):
 
 
 def test_server_certificate_and_token_are_those_of_the_context(written):
-    access = load(written(config()))
-    assert (access.server, access.ca, access.bearer()) == ("https://10.0.0.1:6443", b"the ca", "t")
+    access = load_kubeconfig(written(config()))
+    assert (access.server, access.ca, access.bearer_token()) == ("https://10.0.0.1:6443", b"the ca", "t")
 
 
 def test_another_context_can_be_chosen(written):
     other = {"name": "other", "context": {"cluster": "c", "user": ""}}
     contexts = [*config()["contexts"], other]
-    assert load(written(config(contexts=contexts)), "other").token == ""
+    assert load_kubeconfig(written(config(contexts=contexts)), "other").token == ""
 
 
 def test_files_are_found_beside_the_kubeconfig(written, tmp_path):
@@ -47,7 +47,9 @@ def test_files_are_found_beside_the_kubeconfig(written, tmp_path):
     (tmp_path / "admin.crt").write_bytes(b"cert")
     (tmp_path / "admin.key").write_bytes(b"key")
     user = {"client-certificate": "admin.crt", "client-key": str(tmp_path / "admin.key")}
-    access = load(written(config({"certificate-authority-data": "", "certificate-authority": "ca.crt"}, user)))
+    access = load_kubeconfig(
+        written(config({"certificate-authority-data": "", "certificate-authority": "ca.crt"}, user))
+    )
     assert (access.ca, access.client_cert, access.client_key) == (b"in a file", b"cert", b"key")
 
 
@@ -76,14 +78,14 @@ def test_files_are_found_beside_the_kubeconfig(written, tmp_path):
 )
 def test_what_cannot_be_used_is_told_in_a_line(written, content, why):
     path = written(content)
-    with pytest.raises(AccessError, match=why) as caught:
-        load(path)
+    with pytest.raises(ClientConfigError, match=why) as caught:
+        load_kubeconfig(path)
     assert str(path.parent) in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(AccessError, match="the kubeconfig cannot be read"):
-        load(tmp_path / "none")
+    with pytest.raises(ClientConfigError, match="the kubeconfig cannot be read"):
+        load_kubeconfig(tmp_path / "none")
 
 
 @pytest.mark.parametrize("field", ["ca", "client_cert"])
@@ -91,13 +93,13 @@ def test_certificates_that_are_none_are_told(written, field):
     cluster = {"certificate-authority-data": b64encode(b"no PEM" if field == "ca" else b"").decode()}
     data = b64encode(b"no PEM").decode()
     user = {"client-certificate-data": data, "client-key-data": data} if field == "client_cert" else {}
-    with pytest.raises(AccessError, match=r"the certificates for https://10\.0\.0\.1:6443 cannot be used"):
-        load(written(config(cluster, user))).tls()
+    with pytest.raises(ClientConfigError, match=r"the certificates for https://10\.0\.0\.1:6443 cannot be used"):
+        load_kubeconfig(written(config(cluster, user))).tls_context()
 
 
 def test_an_insecure_cluster_is_not_asked_who_it_is(written):
     cluster = {"insecure-skip-tls-verify": True, "certificate-authority-data": ""}
-    context = load(written(config(cluster))).tls()
+    context = load_kubeconfig(written(config(cluster))).tls_context()
     assert context is not None
     assert not context.check_hostname
 
@@ -107,31 +109,31 @@ def test_a_pod_finds_its_token_and_the_servers_address(tmp_path):
     (tmp_path / "token").write_text("first\n")
     address = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
     access = in_cluster(address, tmp_path)
-    assert (access.server, access.ca, access.bearer()) == ("https://[fd00::1]:443", b"the ca", "first")
+    assert (access.server, access.ca, access.bearer_token()) == ("https://[fd00::1]:443", b"the ca", "first")
     (tmp_path / "token").write_text("second")
-    assert access.bearer() == "second"
+    assert access.bearer_token() == "second"
 
 
 def test_what_is_no_pod_is_told(tmp_path):
-    with pytest.raises(AccessError, match="this is no pod of a cluster"):
+    with pytest.raises(ClientConfigError, match="this is no pod of a cluster"):
         in_cluster({}, tmp_path)
-    with pytest.raises(AccessError, match="the token cannot be read"):
+    with pytest.raises(ClientConfigError, match="the token cannot be read"):
         in_cluster({"KUBERNETES_SERVICE_HOST": "h", "KUBERNETES_SERVICE_PORT": "1"}, tmp_path)
 
 
 def test_a_server_is_asked_who_it_is_unless_it_is_insecure(written):
     plain = {"certificate-authority-data": ""}
-    secure = load(written(config(plain))).tls()
+    secure = load_kubeconfig(written(config(plain))).tls_context()
     assert secure is not None
     assert (secure.check_hostname, secure.verify_mode) == (True, ssl.CERT_REQUIRED)
-    insecure = load(written(config(plain | {"insecure-skip-tls-verify": True}))).tls()
+    insecure = load_kubeconfig(written(config(plain | {"insecure-skip-tls-verify": True}))).tls_context()
     assert insecure is not None
     assert (insecure.check_hostname, insecure.verify_mode) == (False, ssl.CERT_NONE)
-    assert load(written(config({"server": "http://h"}))).tls() is None
+    assert load_kubeconfig(written(config({"server": "http://h"}))).tls_context() is None
 
 
 def test_a_server_is_asked_who_it_is_where_nothing_is_said():
-    context = Access("https://h").tls()
+    context = ClientConfig("https://h").tls_context()
     assert context is not None
     assert context.verify_mode == ssl.CERT_REQUIRED
 
@@ -140,23 +142,23 @@ def test_a_pods_files_are_where_kubernetes_mounts_them(monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", lambda file: str(file).encode())
     access = in_cluster({"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"})
     assert access.ca == b"/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
-    assert access.bearer() == "/var/run/secrets/kubernetes.io/serviceaccount/token"
+    assert access.bearer_token() == "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 
 def test_the_name_of_the_certificate_may_be_another(written):
-    assert load(written(config({"tls-server-name": "other"}))).server_name == "other"
-    assert load(written(config())).server_name == ""
+    assert load_kubeconfig(written(config({"tls-server-name": "other"}))).server_name == "other"
+    assert load_kubeconfig(written(config())).server_name == ""
 
 
 @pytest.mark.parametrize("field", ["exec", "auth-provider", "tokenFile", "username", "password", "as"])
 def test_credentials_of_other_kinds_are_refused(written, field):
-    with pytest.raises(AccessError, match=f"{field} is not known here"):
-        load(written(config(user={field: "x"})))
+    with pytest.raises(ClientConfigError, match=f"{field} is not known here"):
+        load_kubeconfig(written(config(user={field: "x"})))
 
 
 @pytest.mark.parametrize("word", ["HOST", "PORT"])
 def test_a_pod_has_both_a_host_and_a_port(tmp_path, word):
-    with pytest.raises(AccessError, match="this is no pod"):
+    with pytest.raises(ClientConfigError, match="this is no pod"):
         in_cluster({f"KUBERNETES_SERVICE_{word}": "1"}, tmp_path)
 
 

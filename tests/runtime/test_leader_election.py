@@ -13,8 +13,8 @@ from controller_manager.runtime import leader_election
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.event_recorder import Recorder
-from controller_manager.runtime.kubeconfig import Access
-from controller_manager.runtime.leader_election import Elector, LeadLostError, identity
+from controller_manager.runtime.kubeconfig import ClientConfig
+from controller_manager.runtime.leader_election import LeaderElector, LeaseLostError, identity
 
 KEY = "kube-system/kube-controller-manager"
 
@@ -26,7 +26,7 @@ def candidate(client, hasty):
     def make(name, *, by=None):
         clock = type(hasty)()
         recorder = Recorder(by or client, clock)
-        elector: Any = Elector(by or client, recorder, clock, lease=KEY, name=name)
+        elector: Any = LeaderElector(by or client, recorder, clock, lease=KEY, name=name)
         elector.clock, elector.recorder = clock, recorder
         return elector
 
@@ -48,7 +48,7 @@ def events_of(elector):
 async def test_the_first_candidate_makes_the_lease(candidate, lease):
     one = candidate("one")
     await one.acquire()
-    assert one.leads
+    assert one.is_leader
     assert one.clock.slept == []
     assert await lease() == {
         "holderIdentity": "one",
@@ -70,7 +70,7 @@ async def test_a_leader_renews_every_two_seconds(candidate, lease):
 
     one.clock.meanwhile = enough
     with pytest.raises(asyncio.CancelledError):
-        await one.keep()
+        await one.keep_renewing()
     assert one.clock.slept == [2] * 5
     held = await lease()
     assert held["renewTime"] == "2027-01-15T08:00:08.000000Z"
@@ -86,7 +86,7 @@ async def test_another_takes_over_when_the_leader_has_been_silent_for_the_leases
     async def renew():
         if two.clock.passed < 60:
             one.clock.passed += 1
-            assert await one._try()
+            assert await one._try_acquire_or_renew()
 
     two.clock.meanwhile = renew
     await two.acquire()
@@ -102,10 +102,10 @@ async def test_who_is_overtaken_learns_of_it_and_writes_nothing_more(candidate, 
     one, two = candidate("one"), candidate("two")
     await one.acquire()
     await two.acquire()
-    with pytest.raises(LeadLostError, match=f"the lease {KEY} is held by two"):
-        await one.keep()
+    with pytest.raises(LeaseLostError, match=f"the lease {KEY} is held by two"):
+        await one.keep_renewing()
     assert one.clock.slept == [2]
-    assert not one.leads
+    assert not one.is_leader
     assert one.holder == "two"
     assert (await lease())["holderIdentity"] == "two"
     assert events_of(one) == [("LeaderElection", "one became leader"), ("LeaderElection", "one stopped leading")]
@@ -119,7 +119,7 @@ async def test_a_leader_is_safe_until_its_last_renewal_is_as_old_as_the_deadline
     assert one.is_safe()
     one.clock.passed += 0.1
     assert not one.is_safe()
-    assert await one._try()
+    assert await one._try_acquire_or_renew()
     assert one.is_safe()
     await one.release()
     assert not one.is_safe()
@@ -168,15 +168,15 @@ async def test_a_lease_that_somebody_changed_or_deleted_is_kept_all_the_same(can
     one = candidate("one")
     await one.acquire()
     await client.perform(Patch(LEASE, KEY, {"metadata": {"labels": {"a": "b"}}}))
-    assert await one._try()
+    assert await one._try_acquire_or_renew()
     await client.perform(Delete(LEASE, KEY))
-    assert await one._try()
+    assert await one._try_acquire_or_renew()
     assert (await lease())["holderIdentity"] == "one"
 
 
 async def test_of_two_that_try_at_once_one_leads(candidate, client):
     one, two = candidate("one"), candidate("two")
-    assert sorted(await asyncio.gather(one._try(), two._try())) == [False, True]
+    assert sorted(await asyncio.gather(one._try_acquire_or_renew(), two._try_acquire_or_renew())) == [False, True]
     await client.perform(Delete(LEASE, KEY))
 
 
@@ -194,8 +194,8 @@ async def test_a_leader_whose_server_fails_gives_up_before_others_take_over(serv
         one = candidate("one", by=client)
         await one.acquire()
         fails.append(True)
-        with pytest.raises(LeadLostError):
-            await one.keep()
+        with pytest.raises(LeaseLostError):
+            await one.keep_renewing()
         await one.release()
     assert 2 + 8 <= one.clock.passed < 15
 
@@ -219,8 +219,8 @@ async def test_a_server_that_does_not_answer_is_no_yes(serve, candidate, hasty):
 
     async with Client(await serve(handle), hasty) as client:
         one = candidate("one", by=client)
-        one._terms = type(one._terms)(lease=0.03, renew=0.02, retry=0.01)
-        assert not await one._try()
+        one._terms = type(one._terms)(lease_duration=0.03, renew_deadline=0.02, retry_period=0.01)
+        assert not await one._try_acquire_or_renew()
 
 
 async def test_a_server_that_does_not_answer_keeps_nobody_from_ending(serve, candidate, hasty, monkeypatch):
@@ -230,7 +230,7 @@ async def test_a_server_that_does_not_answer_keeps_nobody_from_ending(serve, can
         body = await request.json() if request.can_read_body else {}
         return web.json_response(body, status=201 if body else 404)
 
-    monkeypatch.setattr(leader_election, "RELEASE", 0.01)
+    monkeypatch.setattr(leader_election, "RELEASE_TIMEOUT", 0.01)
     async with Client(await serve(handle), hasty) as client:
         one = candidate("one", by=client)
         await one.acquire()
@@ -248,15 +248,15 @@ class SilentClient(Client):
 def unanswered():
     """An elector whose server never answers, on the clock of the loop."""
     clock = Clock()
-    silent = SilentClient(Access("http://127.0.0.1:1"), clock)
-    return Elector(silent, Recorder(silent, clock), clock, lease=KEY, name="one")
+    silent = SilentClient(ClientConfig("http://127.0.0.1:1"), clock)
+    return LeaderElector(silent, Recorder(silent, clock), clock, lease=KEY, name="one")
 
 
 @pytest.mark.looptime
 async def test_a_try_without_an_answer_ends_after_half_the_time_to_renew(unanswered):
     """So that within that time there is another one."""
     began = asyncio.get_running_loop().time()
-    assert not await unanswered._try()
+    assert not await unanswered._try_acquire_or_renew()
     assert asyncio.get_running_loop().time() - began == pytest.approx(5)
 
 
@@ -301,7 +301,7 @@ async def test_a_write_that_is_refused_is_not_followed_by_another_within_one_try
     async with Client(await serve(handle), hasty) as client:
         one = candidate("one", by=client)
         await one.acquire()
-        assert not await one._try()
+        assert not await one._try_acquire_or_renew()
         assert len(writes) == 1
         await one.release()
         assert len(writes) == 2
@@ -320,7 +320,7 @@ async def test_a_lease_that_is_gone_is_made_once_more(serve, candidate, hasty):
     async with Client(await serve(handle), hasty) as client:
         one = candidate("one", by=client)
         await one.acquire()
-        assert await one._try()
+        assert await one._try_acquire_or_renew()
     namespace, name = KEY.split("/")
     for lease in made:
         lease.pop("spec")
@@ -369,7 +369,7 @@ async def test_the_safe_time_counts_from_the_question_and_not_from_the_answer(sl
         assert one.is_safe()
         one.clock.passed = 10
         assert not one.is_safe()
-        assert await one._try()
+        assert await one._try_acquire_or_renew()
         assert one.clock.passed == 14
         one.clock.passed = 19.9
         assert one.is_safe()
@@ -383,7 +383,7 @@ async def test_a_renewal_that_took_longer_than_it_holds_makes_nobody_safe(slow_s
         one = candidate("one", by=client)
         candidates.append(one)
         await one.acquire()
-        assert one.leads
+        assert one.is_leader
         assert not one.is_safe()
 
 
@@ -402,10 +402,10 @@ async def test_a_renewal_without_an_answer_and_a_look_at_it_make_nobody_safe(ser
         one = candidate("one", by=client)
         await one.acquire()
         one.clock.passed = 9.0
-        assert not await one._try()
+        assert not await one._try_acquire_or_renew()
         answers += [409]  # so that it looks at the lease, which its write before has changed
-        assert not await one._try()
-        assert one.leads
+        assert not await one._try_acquire_or_renew()
+        assert one.is_leader
         assert one.is_safe()
         one.clock.passed = 10.0
         assert not one.is_safe()
@@ -415,25 +415,25 @@ async def test_nobody_else_takes_a_lease_before_the_leader_stops_to_be_safe(cand
     """Whatever the leader's clock says when its answer comes, others wait longer than it goes on."""
     one, two = candidate("one"), candidate("two")
     await one.acquire()
-    assert not await two._try()
+    assert not await two._try_acquire_or_renew()
     two.clock.passed += 14.9
-    assert not await two._try()
+    assert not await two._try_acquire_or_renew()
     one.clock.passed += 14.9
     assert not one.is_safe()
     two.clock.passed += 0.1
-    assert await two._try()
+    assert await two._try_acquire_or_renew()
 
 
 async def test_a_lease_that_changes_is_free_only_a_whole_duration_later(candidate):
     one, two = candidate("one"), candidate("two")
     await one.acquire()
-    assert not await two._try()
+    assert not await two._try_acquire_or_renew()
     two.clock.passed += 10
     one.clock.passed += 1
-    assert await one._try()
-    assert not await two._try()
+    assert await one._try_acquire_or_renew()
+    assert not await two._try_acquire_or_renew()
     two.clock.passed += 14.9
-    assert not await two._try()
+    assert not await two._try_acquire_or_renew()
 
 
 async def test_a_leader_tries_to_renew_as_long_as_a_try_ends_before_the_deadline(serve, candidate, hasty):
@@ -451,8 +451,8 @@ async def test_a_leader_tries_to_renew_as_long_as_a_try_ends_before_the_deadline
         one = candidate("one", by=client)
         await one.acquire()
         fails.append(True)
-        with pytest.raises(LeadLostError, match=f"the lease {KEY} could not be renewed within 10 s"):
-            await one.keep()
+        with pytest.raises(LeaseLostError, match=f"the lease {KEY} could not be renewed within 10 s"):
+            await one.keep_renewing()
     assert tried == [2, 4, 6, 8, 10, 12]
 
 
@@ -465,7 +465,7 @@ async def test_what_others_keep_in_the_lease_stays(candidate, client, lease):
     await client.perform(
         Patch(LEASE, KEY, {"metadata": {"labels": {"a": "b"}}, "spec": {"strategy": "OldestEmulationVersion"}})
     )
-    assert await one._try()
+    assert await one._try_acquire_or_renew()
     stored = await client.perform(Get(LEASE, KEY))
     assert stored["metadata"]["labels"] == {"a": "b"}
     assert stored["spec"]["strategy"] == "OldestEmulationVersion"
@@ -495,7 +495,7 @@ async def test_a_released_lease_tells_when_it_was_released(candidate, lease):
 async def test_who_does_not_lead_releases_nothing(candidate, lease):
     one, two = candidate("one"), candidate("two")
     await one.acquire()
-    assert not await two._try()
+    assert not await two._try_acquire_or_renew()
     await two.release()
     assert (await lease())["holderIdentity"] == "one"
 
@@ -503,7 +503,7 @@ async def test_who_does_not_lead_releases_nothing(candidate, lease):
 @pytest.mark.parametrize("seconds", [0.4, 15])
 async def test_a_lease_says_at_least_one_whole_second(candidate, lease, seconds):
     one = candidate("one")
-    one._terms = type(one._terms)(lease=seconds, renew=seconds, retry=0.1)
+    one._terms = type(one._terms)(lease_duration=seconds, renew_deadline=seconds, retry_period=0.1)
     await one.acquire()
     assert (await lease())["leaseDurationSeconds"] == max(1, seconds)
 
@@ -521,9 +521,9 @@ async def test_who_leads_is_logged_once_for_each_leader(candidate, caplog):
     caplog.set_level("INFO")
     one, two = candidate("one"), candidate("two")
     await one.acquire()
-    assert await one._try()
-    assert not await two._try()
-    assert not await two._try()
+    assert await one._try_acquire_or_renew()
+    assert not await two._try_acquire_or_renew()
+    assert not await two._try_acquire_or_renew()
     await one.release()
     messages = [record.getMessage() for record in caplog.records if "new leader" in record.getMessage()]
     name = f"new leader of {KEY}"

@@ -12,11 +12,11 @@ def test_a_bucket_gives_its_burst_and_then_its_rate(hasty):
 
 def test_a_bucket_fills_with_time_but_not_over_its_burst(hasty):
     bucket = TokenBucket(hasty, rate=10, burst=3)
-    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
+    assert [bucket.try_accept() for _ in range(4)] == [True, True, True, False]
     hasty.passed += 0.1
-    assert [bucket.take() for _ in range(2)] == [True, False]
+    assert [bucket.try_accept() for _ in range(2)] == [True, False]
     hasty.passed += 1000
-    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
+    assert [bucket.try_accept() for _ in range(4)] == [True, True, True, False]
 
 
 async def test_who_waits_for_a_bucket_waits_for_its_turn(hasty):
@@ -32,7 +32,7 @@ def test_an_item_waits_five_milliseconds_and_twice_as_long_each_time_up_to_a_tho
     assert waits[:4] == [0.005, 0.01, 0.02, 0.04]
     assert waits[17] == 0.005 * 2**17
     assert set(waits[18:]) == {1000.0}
-    assert items.failures("a") == 100
+    assert items.num_requeues("a") == 100
     assert items.when("b") == 0.005
 
 
@@ -41,7 +41,7 @@ def test_a_forgotten_item_begins_anew():
     items.when("a")
     items.forget("a")
     items.forget("unknown")
-    assert items.failures("a") == 0
+    assert items.num_requeues("a") == 0
     assert items.when("a") == 0.005
 
 
@@ -57,24 +57,24 @@ def test_a_queue_counts_the_failures_of_each_item_until_it_is_forgotten(hasty):
     for _ in range(3):
         limiter.when("a")
     limiter.when("b")
-    assert (limiter.failures("a"), limiter.failures("b"), limiter.failures("c")) == (3, 1, 0)
+    assert (limiter.num_requeues("a"), limiter.num_requeues("b"), limiter.num_requeues("c")) == (3, 1, 0)
     limiter.forget("a")
-    assert (limiter.failures("a"), limiter.failures("b")) == (0, 1)
+    assert (limiter.num_requeues("a"), limiter.num_requeues("b")) == (0, 1)
 
 
 def test_a_bucket_is_not_filled_by_a_clock_that_goes_back(hasty):
     bucket = TokenBucket(hasty, rate=10, burst=2)
-    assert [bucket.take() for _ in range(3)] == [True, True, False]
+    assert [bucket.try_accept() for _ in range(3)] == [True, True, False]
     hasty.passed -= 100
-    assert not bucket.take()
+    assert not bucket.try_accept()
     hasty.passed += 0.15
-    assert [bucket.take() for _ in range(2)] == [True, False]
+    assert [bucket.try_accept() for _ in range(2)] == [True, False]
 
 
 def test_a_token_that_was_promised_is_nobody_elses(hasty):
     bucket = TokenBucket(hasty, rate=10, burst=1)
     assert [bucket.reserve() for _ in range(2)] == [0, pytest.approx(0.1)]
     hasty.passed += 0.15
-    assert not bucket.take()
+    assert not bucket.try_accept()
     hasty.passed += 0.05
-    assert bucket.take()
+    assert bucket.try_accept()

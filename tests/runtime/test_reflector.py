@@ -13,8 +13,8 @@ from controller_manager.reconcile.kinds import CONFIG_MAP, Kind
 from controller_manager.runtime import client as client_module
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.kubeconfig import Access, load
-from controller_manager.runtime.reflector import State
+from controller_manager.runtime.kubeconfig import ClientConfig, load_kubeconfig
+from controller_manager.runtime.reflector import WatchState
 
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
 
@@ -37,8 +37,8 @@ class ListingClient(Client):
 
 @pytest.mark.parametrize("kind_of_client", [Client, ListingClient], ids=["WatchList", "lists in pages"])
 async def test_a_cache_has_what_there_was_and_what_comes(cluster, following, monkeypatch, kind_of_client):
-    monkeypatch.setattr(client_module, "PAGE", 2)
-    async with kind_of_client(load(cluster.kubeconfig), Clock()) as client:
+    monkeypatch.setattr(client_module, "PAGE_SIZE", 2)
+    async with kind_of_client(load_kubeconfig(cluster.kubeconfig), Clock()) as client:
         await has_what_there_was_and_what_comes(client, following)
 
 
@@ -46,7 +46,7 @@ async def has_what_there_was_and_what_comes(client, following):
     for number in range(5):
         await client.perform(Create(CONFIG_MAP, a_map(f"m{number}")))
     async with following(client) as seen:
-        await seen.state(State.WATCHING)
+        await seen.state(WatchState.WATCHING)
         assert seen.cache.synced
         assert {f"m{number}" for number in range(5)} <= seen.names
         made = await client.perform(Create(CONFIG_MAP, a_map("late")))
@@ -64,7 +64,7 @@ async def has_what_there_was_and_what_comes(client, following):
 async def test_metadata_alone_can_be_followed(client, following):
     await client.perform(Create(CONFIG_MAP, a_map("a", k="v")))
     async with following(client, metadata_only=True) as seen:
-        await seen.state(State.WATCHING)
+        await seen.state(WatchState.WATCHING)
         obj = seen.cache.get("default/a")
         assert "data" not in obj
         assert (obj["apiVersion"], obj["kind"]) == ("v1", "ConfigMap")
@@ -72,7 +72,7 @@ async def test_metadata_alone_can_be_followed(client, following):
 
 async def test_a_kind_that_the_server_does_not_know_is_empty(client, following, patient):
     async with following(client, kind=WIDGET, clock=patient) as seen:
-        await seen.state(State.ABSENT)
+        await seen.state(WatchState.ABSENT)
         assert seen.cache.synced
         await patient.until_someone_sleeps(30)
 
@@ -85,7 +85,7 @@ def restarted(tmp_path, unused_tcp_port):
     """restarted(store): a server at always the same port."""
     tokens = tmp_path / "tokens.csv"
     tokens.write_text('t,admin,1,"system:masters"\n')
-    access = Access(f"http://127.0.0.1:{unused_tcp_port}", token="t")
+    access = ClientConfig(f"http://127.0.0.1:{unused_tcp_port}", token="t")
 
     @asynccontextmanager
     async def run(store):
@@ -104,16 +104,16 @@ async def test_nothing_is_lost_or_told_twice_when_the_server_restarts(restarted,
         async with restarted(store):
             made = await client.perform(Create(CONFIG_MAP, a_map("before")))
         async with following(client, clock=hasty) as seen:
-            await seen.state(State.BROKEN)
+            await seen.state(WatchState.BROKEN)
             for number in range(3):
                 async with restarted(store):
-                    await seen.state(State.WATCHING)
+                    await seen.state(WatchState.WATCHING)
                     made = await client.perform(Create(CONFIG_MAP, a_map(f"m{number}")))
                     if number:  # the first time the server stops before it sends this
                         await seen.revision(made["metadata"]["resourceVersion"])
-                await seen.state(State.BROKEN)
+                await seen.state(WatchState.BROKEN)
             async with restarted(store):
-                await seen.state(State.WATCHING)
+                await seen.state(WatchState.WATCHING)
                 await seen.revision(made["metadata"]["resourceVersion"])
                 assert {"before", "m0", "m1", "m2"} <= seen.names
                 come = [change.new["metadata"]["name"] for change in seen.changes if change.old is None]
@@ -127,21 +127,21 @@ async def test_a_cache_tells_whether_it_hears_of_changes_as_they_happen(restarte
         for _ in range(2):
             async with restarted(store):
                 await seen.attached()
-            await seen.state(State.BROKEN)
+            await seen.state(WatchState.BROKEN)
             assert seen.cache.attached is None
 
 
 async def test_a_server_that_comes_back_with_other_data_is_believed(restarted, following, hasty):
     async with Client(restarted.access, Clock()) as client, following(client, clock=hasty) as seen:
         async with restarted("memory://"):
-            await seen.state(State.WATCHING)
+            await seen.state(WatchState.WATCHING)
             made = await client.perform(Create(CONFIG_MAP, a_map("mine")))
             await seen.revision(made["metadata"]["resourceVersion"])
-        await seen.state(State.BROKEN)
+        await seen.state(WatchState.BROKEN)
         async with restarted("memory://"):
             for number in range(10):  # its revisions overtake those of before
                 await client.perform(Create(CONFIG_MAP, a_map(f"m{number}")))
-            await seen.state(State.WATCHING)
+            await seen.state(WatchState.WATCHING)
             made = await client.perform(Create(CONFIG_MAP, a_map("new")))
             await seen.revision(made["metadata"]["resourceVersion"])
             assert "mine" not in seen.names

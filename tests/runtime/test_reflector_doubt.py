@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from controller_manager.runtime.client import Client
-from controller_manager.runtime.reflector import State
+from controller_manager.runtime.reflector import WatchState
 
 END_META = {"resourceVersion": "5", "annotations": {"k8s.io/initial-events-end": "true"}}
 END = json.dumps({"type": "BOOKMARK", "object": {"metadata": END_META}}).encode() + b"\n"
@@ -143,7 +143,7 @@ def follow(serve, following, hasty):
         server.ends = [end_first, *rest]
         async with Client(await serve(server.handle), hasty) as client, following(client, clock=hasty) as seen:
             await seen.revision(99)
-            await seen.state(State.WATCHING)
+            await seen.state(WatchState.WATCHING)
             return server, seen.names
 
     return run

@@ -13,7 +13,7 @@ from controller_manager.reconcile.kinds import Kind
 from controller_manager.runtime import reflector
 from controller_manager.runtime.cache import KindCache
 from controller_manager.runtime.client import Client
-from controller_manager.runtime.reflector import State, follow
+from controller_manager.runtime.reflector import WatchState, follow
 from controller_manager.runtime.requests import JSON
 
 ADDED = b'{"type": "ADDED", "object": {"metadata": {"name": "a", "namespace": "d", "resourceVersion": "1"}}}\n'
@@ -73,7 +73,7 @@ async def test_a_kind_that_is_served_later_is_found_after_half_a_minute(
         return await streamed(request, event("ADDED", "w"), initial_end("5"))
 
     async with stub(handle, patient) as client, following(client, kind=WIDGET, clock=patient) as seen:
-        await seen.state(State.ABSENT)
+        await seen.state(WatchState.ABSENT)
         assert seen.cache.synced
         await patient.until_someone_sleeps(30)
         assert seen.cache.absent
@@ -96,7 +96,7 @@ async def test_what_is_known_of_a_kind_stays_while_it_is_not_served(stub, follow
         return await streamed(request, event("DELETED", "w", "9"))
 
     async with stub(handle, patient) as client, following(client, kind=WIDGET, clock=patient) as seen:
-        await seen.state(State.ABSENT)
+        await seen.state(WatchState.ABSENT)
         assert seen.names == {"w"}
         await patient.until_someone_sleeps(30)
         patient.go_on(30)
@@ -190,8 +190,8 @@ async def test_a_refused_watch_is_tried_again_later(stub, following, hasty, said
         return await streamed(request, initial_end("5"))
 
     async with stub(handle, hasty) as client, following(client, clock=hasty) as seen:
-        await seen.state(State.BROKEN)
-        await seen.state(State.WATCHING)
+        await seen.state(WatchState.BROKEN)
+        await seen.state(WatchState.WATCHING)
     assert [int(max(1, second)) for second in hasty.slept] == pauses
 
 
@@ -217,7 +217,10 @@ async def test_a_watch_that_tells_garbage_or_ends_early_begins_anew(stub, follow
         await seen.revision(5)
         assert seen.names == {"b"}
         await seen.attached()
-        assert [seen.states.get_nowait() for _ in range(seen.states.qsize())] == [State.BROKEN, State.WATCHING]
+        assert [seen.states.get_nowait() for _ in range(seen.states.qsize())] == [
+            WatchState.BROKEN,
+            WatchState.WATCHING,
+        ]
     assert len(hasty.slept) == 3
 
 
@@ -255,7 +258,7 @@ async def test_a_watch_that_ends_at_once_and_tells_nothing_is_not_asked_for_with
         return await streamed(request, *([event("BOOKMARK", "", "9")] if last else []), stays=last)
 
     async with stub(handle, hasty) as client, following(client, clock=hasty) as seen:
-        await seen.state(State.WATCHING)
+        await seen.state(WatchState.WATCHING)
         await seen.revision(9)
     assert asked == ["", "5", "5", "5", "5"]
     assert len(hasty.slept) == 3
@@ -381,10 +384,10 @@ async def test_a_watch_that_is_refused_again_and_again_is_warned_of_and_told_of_
         return await streamed(request)  # which goes on, and tells nothing
 
     async with stub(handle, hasty) as client, following(client, clock=hasty) as seen:
-        await seen.state(State.WATCHING)
-        await seen.state(State.BROKEN)
+        await seen.state(WatchState.WATCHING)
+        await seen.state(WatchState.BROKEN)
         async with asyncio.timeout(SECONDS):
-            assert await seen.states.get() is State.WATCHING
+            assert await seen.states.get() is WatchState.WATCHING
         await seen.attached()
     assert len(hasty.slept) == 3
     assert [record.levelname for record in caplog.records if record.name == reflector.log.name] == ["WARNING"]
@@ -393,7 +396,7 @@ async def test_a_watch_that_is_refused_again_and_again_is_warned_of_and_told_of_
 async def test_nobody_has_to_be_told_how_a_watcher_fares(stub, beside, hasty, initial_end):
     cache = KindCache(WIDGET)
     second_watch = asyncio.Event()
-    cache.when(9, second_watch.set)
+    cache.call_at_revision(9, second_watch.set)
 
     async def handle(request):
         if "sendInitialEvents" in request.query:

@@ -17,7 +17,7 @@ from controller_manager.reconcile.contract import (
     Update,
 )
 from controller_manager.reconcile.kinds import DEPLOYMENT, NODE, POD
-from controller_manager.runtime.requests import call_of, refusal, status_error, with_query
+from controller_manager.runtime.requests import http_request, response_error, status_error, with_query
 
 A_POD = {"metadata": {"name": "a", "namespace": "here"}}
 OPTIONS = {"kind": "DeleteOptions", "apiVersion": "v1"}
@@ -56,20 +56,20 @@ OPTIONS = {"kind": "DeleteOptions", "apiVersion": "v1"}
     ],
 )
 def test_each_request_has_its_method_path_and_body(request_, line, body):
-    call = call_of(request_)
+    call = http_request(request_)
     assert f"{call.method} {call.target}" == line
     assert (json.loads(call.body) if call.body else None) == body
 
 
 def test_a_patch_says_which_kind_of_patch_it_is():
-    assert call_of(Patch(POD, "here/a", {})).content_type == MERGE_PATCH
+    assert http_request(Patch(POD, "here/a", {})).content_type == MERGE_PATCH
     patch = Patch(POD, "here/a", [], content_type="application/json-patch+json")
-    assert call_of(patch).content_type == "application/json-patch+json"
+    assert http_request(patch).content_type == "application/json-patch+json"
 
 
 def test_a_list_is_no_single_request():
     with pytest.raises(TypeError, match="ListAll"):
-        call_of(ListAll(POD))
+        http_request(ListAll(POD))
 
 
 def test_queries_are_encoded():
@@ -87,7 +87,7 @@ def test_what_a_path_may_hold_stands_as_it_is_beside_what_is_encoded():
 def test_a_status_is_told_as_it_is():
     details = {"name": "a", "causes": [{"reason": "NamespaceTerminating"}]}
     status = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no", "details": details}
-    error = refusal(403, json.dumps(status).encode())
+    error = response_error(403, json.dumps(status).encode())
     assert (error.code, error.reason, error.message, error.details) == (403, "Forbidden", "no", details)
 
 
@@ -117,7 +117,7 @@ def test_a_status_is_told_as_it_is():
     "body", [b"", b"<html>Bad Gateway</html>", b'{"kind": "Pod"}', b"[1]", b'{"kind": "Status"', b"\xff"]
 )
 def test_a_body_that_is_no_status_is_told_by_its_code(code, reason, body):
-    error = refusal(code, body, "7")
+    error = response_error(code, body, "7")
     assert (error.code, error.reason) == (code, reason)
     assert error.details is not None
     assert error.details["retryAfterSeconds"] == 7
@@ -125,13 +125,13 @@ def test_a_body_that_is_no_status_is_told_by_its_code(code, reason, body):
 
 
 def test_a_status_of_odd_types_is_an_error_all_the_same():
-    error = refusal(500, b'{"kind": "Status", "code": null, "reason": 5, "message": null, "details": "x"}')
+    error = response_error(500, b'{"kind": "Status", "code": null, "reason": 5, "message": null, "details": "x"}')
     assert (error.code, error.reason, error.message, error.details) == (500, "5", "", None)
 
 
 @pytest.mark.parametrize("code", ["null", "0", '"404"', "[404]", "40.4"])
 def test_a_status_whose_code_is_no_number_has_that_of_the_answer(code):
-    error = refusal(503, b'{"kind": "Status", "code": %b, "message": "no"}' % code.encode())
+    error = response_error(503, b'{"kind": "Status", "code": %b, "message": "no"}' % code.encode())
     assert (error.code, error.message) == (503, "no")
 
 
@@ -159,7 +159,7 @@ SILENT = "the server responded with the status code {} but did not return more i
     ],
 )
 def test_what_is_no_status_is_told_in_the_words_of_client_go_and_quoted_beside(code, message):
-    error = refusal(code, b' a "b"\n')
+    error = response_error(code, b' a "b"\n')
     assert error.message == message
     assert error.details == {"causes": [{"reason": "UnexpectedServerResponse", "message": 'a "b"'}]}
 
@@ -173,25 +173,25 @@ def test_what_is_no_status_is_told_in_the_words_of_client_go_and_quoted_beside(c
     ],
 )
 def test_a_server_that_says_what_it_does_not_allow_or_understand_is_quoted(code, silent):
-    assert refusal(code, b"only on Sundays\n").message == "only on Sundays"
-    assert refusal(code, b" ").message == silent
+    assert response_error(code, b"only on Sundays\n").message == "only on Sundays"
+    assert response_error(code, b" ").message == silent
 
 
 def test_a_server_that_says_nothing_is_unknown_to_have_had_a_cause():
-    error = refusal(500, b"")
+    error = response_error(500, b"")
     assert error.message == 'an error on the server ("unknown") has prevented the request from succeeding'
     assert error.details == {"causes": [{"reason": "UnexpectedServerResponse", "message": "unknown"}]}
 
 
 def test_of_a_long_page_the_first_2048_bytes_are_quoted():
-    error = refusal(502, b"q" * 2047 + b"yz" + b"z" * 4000)
+    error = response_error(502, b"q" * 2047 + b"yz" + b"z" * 4000)
     assert error.details is not None
     assert error.details["causes"][0]["message"] == "q" * 2047 + "y"
 
 
 @pytest.mark.parametrize("soon", ["", "soon", "1.5"])
 def test_only_whole_seconds_say_when_to_come_back(soon):
-    details = refusal(503, b"", soon).details
+    details = response_error(503, b"", soon).details
     assert details is not None
     assert "retryAfterSeconds" not in details
 

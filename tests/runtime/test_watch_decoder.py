@@ -8,7 +8,7 @@ import pytest
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime.cache import KindCache
-from controller_manager.runtime.watch_decoder import INITIAL_END, WatchDecoder
+from controller_manager.runtime.watch_decoder import INITIAL_EVENTS_END, WatchDecoder
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def cache():
 @pytest.fixture
 def intake(cache):
     decoder = WatchDecoder(cache)
-    decoder.begin(initial=False)
+    decoder.begin_watch(initial=False)
     return decoder
 
 
@@ -48,7 +48,7 @@ def test_events_may_be_parted_anywhere(cache, intake, size, event):
 
 def test_half_an_event_of_a_watch_that_broke_is_no_part_of_the_next_watch(cache, intake, event):
     intake.feed(event("ADDED", "a") + event("ADDED", "b")[:20])
-    intake.begin(initial=False)
+    intake.begin_watch(initial=False)
     intake.feed(event("ADDED", "c"))
     assert {obj["metadata"]["name"] for obj in cache} == {"a", "c"}
     assert intake.received == 1
@@ -56,18 +56,18 @@ def test_half_an_event_of_a_watch_that_broke_is_no_part_of_the_next_watch(cache,
 
 def test_bookmarks_tell_how_far_the_cache_is(cache, intake, event):
     woken = []
-    cache.when(9, lambda: woken.append("now"))
+    cache.call_at_revision(9, lambda: woken.append("now"))
     intake.feed(event("BOOKMARK", revision="9"))
     assert (intake.revision, cache.revision, woken) == ("9", 9, ["now"])
 
 
 def test_what_there_is_replaces_what_was_once_all_is_told(cache, intake, event):
     intake.feed(event("ADDED", "old"))
-    intake.begin(initial=True)
+    intake.begin_watch(initial=True)
     intake.feed(event("ADDED", "new", "5") + event("BOOKMARK", revision="5"))
     assert intake.is_initial
     assert cache.get("d/old")
-    intake.feed(event("BOOKMARK", revision="6", annotations={INITIAL_END: "true"}))
+    intake.feed(event("BOOKMARK", revision="6", annotations={INITIAL_EVENTS_END: "true"}))
     assert not intake.is_initial
     assert (cache.get("d/old"), intake.revision, cache.revision) == (None, "6", 6)
     assert cache.get("d/new")
@@ -110,7 +110,7 @@ def test_a_listener_that_fails_stops_nobody(cache, intake, caplog, event):
     def fail(_):
         raise ZeroDivisionError
 
-    cache.listen(fail)
+    cache.add_listener(fail)
     with caplog.at_level(logging.CRITICAL):
         intake.feed(event("ADDED", "a", "1") + event("ADDED", "b", "2"))
     assert (len(cache), cache.revision, intake.revision) == (2, 2, "2")

@@ -99,15 +99,15 @@ async def test_a_failing_key_waits_twice_as_long_each_time_up_to_a_thousand_seco
     waits = []
     for _ in range(20):
         began = asyncio.get_running_loop().time()
-        queue.retry("a")
+        queue.add_rate_limited("a")
         await take(queue)
         waits.append(round(asyncio.get_running_loop().time() - began, 3))
     assert waits[:5] == [0.005, 0.01, 0.02, 0.04, 0.08]
     assert waits[-2:] == [1000, 1000]
-    assert queue.failures("a") == tally.retries == 20
+    assert queue.num_requeues("a") == tally.retries == 20
     queue.forget("a")
-    assert queue.failures("a") == 0
-    queue.retry("a")
+    assert queue.num_requeues("a") == 0
+    queue.add_rate_limited("a")
     began = asyncio.get_running_loop().time()
     await take(queue)
     assert round(asyncio.get_running_loop().time() - began, 3) == 0.005
@@ -115,9 +115,9 @@ async def test_a_failing_key_waits_twice_as_long_each_time_up_to_a_thousand_seco
 
 async def test_a_poison_key_backs_off_alone(queue):
     for _ in range(12):
-        queue.retry("poison")
+        queue.add_rate_limited("poison")
         await take(queue)
-    queue.retry("poison")
+    queue.add_rate_limited("poison")
     queue.add("good")
     began = elapsed()
     assert await take(queue) == "good"
@@ -129,16 +129,16 @@ async def test_what_waits_and_what_works_is_measured(queue, tally):
     queue.add("a")
     await asyncio.sleep(0.5)
     key = await queue.get()
-    assert list(queue.running) == ["a"]
+    assert list(queue.processing) == ["a"]
     await asyncio.sleep(5)
     queue.done(key)
     assert (round(tally.waited.total, 3), round(tally.worked.total, 3)) == (0.5, 5)
-    assert not queue.running
+    assert not queue.processing
 
 
 async def test_a_closed_queue_rings_no_more(queue):
     queue.add_after("a", 5)
-    queue.close()
+    queue.shut_down()
     await asyncio.sleep(10)
     assert len(queue) == 0
 
@@ -147,13 +147,13 @@ async def test_a_closed_queue_rings_for_none_of_several_keys(queue):
     """Also not for one whose time came later than that of a key added after it."""
     queue.add_after("late", 30)
     queue.add_after("early", 5)
-    queue.close()
+    queue.shut_down()
     await asyncio.sleep(60)
     assert len(queue) == 0
 
 
 async def test_a_queue_for_which_nothing_waits_can_be_closed(queue):
-    queue.close()
+    queue.shut_down()
 
 
 async def test_the_queue_that_rang_for_its_last_late_key_has_no_error(queue):

@@ -11,7 +11,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.patch import merge_patch
 from controller_manager.reconcile.contract import (
     Create,
-    Delayed,
+    DelayedKey,
     Delete,
     Enqueue,
     Patch,
@@ -21,7 +21,7 @@ from controller_manager.reconcile.contract import (
     triggered_keys,
 )
 from controller_manager.reconcile.kinds import NAMESPACE, NODE, POD
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 from controller_manager.scheduler.controller import SPEC
 from controller_manager.scheduler.feasible_nodes import FeasibleNodes
 from controller_manager.scheduler.snapshot import Cluster
@@ -134,12 +134,12 @@ class Stage:
     def __post_init__(self) -> None:
         for watch in SPEC.watches:
             if watch.trigger is not None:
-                self.world.cache(watch.kind).listen(self._listener(watch.trigger))
+                self.world.get_or_create(watch.kind).add_listener(self._listener(watch.trigger))
 
     def _listener(self, trigger: Any) -> Any:
         def listen(change: Any) -> None:
             for key in triggered_keys(trigger, self.world, change):
-                assert not isinstance(key, Delayed)
+                assert not isinstance(key, DelayedKey)
                 if key not in self.keys:
                     self.keys.append(key)
 
@@ -149,13 +149,13 @@ class Stage:
 
     def put(self, kind: Any, *objects: Any) -> None:
         for obj in objects:
-            self.world.cache(kind).put({"apiVersion": kind.api_version, "kind": kind.kind} | obj)
+            self.world.get_or_create(kind).put({"apiVersion": kind.api_version, "kind": kind.kind} | obj)
 
     def remove(self, kind: Any, key: str) -> None:
-        self.world.cache(kind).remove(self.world.cache(kind).get(key))
+        self.world.get_or_create(kind).remove(self.world.get_or_create(kind).get(key))
 
     def pod(self, name: str, namespace: str = "default") -> Any:
-        return self.world.cache(POD).get(f"{namespace}/{name}")
+        return self.world.get_or_create(POD).get(f"{namespace}/{name}")
 
     def node_of(self, name: str) -> str:
         return str(self.pod(name)["spec"].get("nodeName") or "")
@@ -210,29 +210,29 @@ class Stage:
             case Create(subresource="binding"):
                 return self._bind(request)
             case Patch(kind=kind, key=key, body=body):
-                obj = self.world.cache(kind).get(key)
+                obj = self.world.get_or_create(kind).get(key)
                 made = merge_patch.apply(obj, _with_conditions(obj, body))
                 made["metadata"]["resourceVersion"] = str(int(obj["metadata"].get("resourceVersion") or 0) + 1)
-                self.world.cache(kind).put(made)
+                self.world.get_or_create(kind).put(made)
                 return made
             case Delete(key=key):
                 return self._delete(key)
         raise AssertionError(request)
 
     def _bind(self, request: Any) -> Any:
-        pod = self.world.cache(POD).get(key_of(request.obj))
+        pod = self.world.get_or_create(POD).get(key_of(request.obj))
         assert not pod["spec"].get("nodeName")
         spec = pod["spec"] | {"nodeName": request.obj["target"]["name"]}
-        self.world.cache(POD).put(pod | {"spec": spec})
+        self.world.get_or_create(POD).put(pod | {"spec": spec})
         return {"kind": "Status", "status": "Success"}
 
     def _delete(self, key: str) -> Any:
-        pod = self.world.cache(POD).get(key)
+        pod = self.world.get_or_create(POD).get(key)
         if self.dies_gracefully:
-            meta = pod["metadata"] | {"deletionTimestamp": stamp(self.now)}
-            self.world.cache(POD).put(pod | {"metadata": meta})
+            meta = pod["metadata"] | {"deletionTimestamp": format_time(self.now)}
+            self.world.get_or_create(POD).put(pod | {"metadata": meta})
         else:
-            self.world.cache(POD).remove(pod)
+            self.world.get_or_create(POD).remove(pod)
         return pod
 
 

@@ -171,7 +171,7 @@ def test_what_only_one_pod_may_have_is_given_to_one(stage, make_pod):
 
 def bind(stage, name="data", volume="pv"):
     """Bind a claim to a volume, as the volume controller does."""
-    claim = stage.world.cache(CLAIM).get(f"default/{name}")
+    claim = stage.world.get_or_create(CLAIM).get(f"default/{name}")
     meta = claim["metadata"] | {"annotations": claim["metadata"]["annotations"] | BOUND, "resourceVersion": "99"}
     stage.put(VOLUME, a_volume(volume))
     stage.put(CLAIM, claim | {"metadata": meta, "spec": claim["spec"] | {"volumeName": volume}})

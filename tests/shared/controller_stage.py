@@ -147,9 +147,11 @@ def make_world() -> Callable[..., Caches]:
         settings: Settings | None = None,
     ) -> Caches:
         world = Caches(profile, settings or Settings())
-        world.provide(spec)
+        world.prepare_for(spec)
         for kind, of_kind in (objects or {}).items():
-            world.cache(kind).replace(({"apiVersion": kind.api_version, "kind": kind.kind} | obj for obj in of_kind), 1)
+            world.get_or_create(kind).replace(
+                ({"apiVersion": kind.api_version, "kind": kind.kind} | obj for obj in of_kind), 1
+            )
         return world
 
     return make

@@ -18,7 +18,7 @@ from controller_manager.reconcile.contract import (
     key_of,
 )
 from controller_manager.reconcile.kinds import POD, Kind
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 
 class FakeServer:
@@ -49,7 +49,7 @@ class FakeServer:
         meta["resourceVersion"] = str(self.revision)
         if "uid" not in meta:
             self._uids += 1
-            meta |= {"uid": f"uid-{self._uids}", "creationTimestamp": stamp(self.now), "generation": 1}
+            meta |= {"uid": f"uid-{self._uids}", "creationTimestamp": format_time(self.now), "generation": 1}
         self.objects[kind][key_of(obj)] = obj
         self.log[kind].append((obj, True))
         return copy.deepcopy(obj)
@@ -81,7 +81,7 @@ class FakeServer:
         if not self.lingers(kind, current):
             self.drop(kind, key)
         elif not current["metadata"].get("deletionTimestamp"):
-            grace = {"deletionTimestamp": stamp(self.now + 30), "deletionGracePeriodSeconds": 30}
+            grace = {"deletionTimestamp": format_time(self.now + 30), "deletionGracePeriodSeconds": 30}
             self.store(kind, current | {"metadata": current["metadata"] | grace})
         return {}
 

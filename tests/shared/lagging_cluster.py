@@ -15,7 +15,7 @@ from controller_manager.reconcile.contract import (
     Batch,
     Change,
     Create,
-    Delayed,
+    DelayedKey,
     Delete,
     Enqueue,
     Patch,
@@ -101,12 +101,12 @@ class LaggingCluster:
         self.own: dict[Any, int] = dict.fromkeys(server.objects, 0)
         for watch in spec.watches:
             if watch.trigger is not None:
-                world.cache(watch.kind).listen(partial(self._listen, watch.trigger))
+                world.get_or_create(watch.kind).add_listener(partial(self._listen, watch.trigger))
 
     def _listen(self, trigger: Trigger, change: Change) -> None:
         self.wake(set(triggered_keys(trigger, self.world, change)))
 
-    def wake(self, keys: Collection[str | Delayed]) -> None:
+    def wake(self, keys: Collection[str | DelayedKey]) -> None:
         """A trigger asks for runs of these keys."""
         raise NotImplementedError
 
@@ -123,7 +123,7 @@ class LaggingCluster:
         while self.seen[kind] < upto:
             obj, there = log[self.seen[kind]]
             self.seen[kind] += 1
-            cache = self.world.cache(kind)
+            cache = self.world.get_or_create(kind)
             (cache.put if there else cache.remove)(copy.deepcopy(obj))
 
     def deliver_all(self) -> None:
@@ -134,7 +134,7 @@ class LaggingCluster:
         """Lose the events of a kind that were not seen yet; after a broken watch, caches get a list of what is left."""
         self.seen[kind] = len(self.server.log[kind])
         objects = copy.deepcopy(list(self.server.objects[kind].values()))
-        self.world.cache(kind).replace(objects, self.server.revision)
+        self.world.get_or_create(kind).replace(objects, self.server.revision)
 
     def catch_up(self, *, fresh: bool) -> None:
         """Let the caches see everything, or what the controller itself has written."""

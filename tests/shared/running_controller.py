@@ -38,7 +38,7 @@ class Stage:
             reconcile=wrapped,
             **spec,
         )
-        self.caches.provide(self.spec)
+        self.caches.prepare_for(self.spec)
         self.queue = WorkQueue(ItemBackoff(), QueueTally())
         recorder: Any = None  # these plans record no Events
         means = Dependencies(self.caches, server=server, recorder=recorder, clock=clock)

@@ -9,7 +9,7 @@ from lagging_cluster import LaggingCluster, Ran
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
-from controller_manager.reconcile.contract import Delayed, Delete, Spec
+from controller_manager.reconcile.contract import DelayedKey, Delete, Spec
 from controller_manager.reconcile.kinds import POD, Kind
 from controller_manager.runtime.cache import Caches
 
@@ -32,7 +32,7 @@ class SetCluster(LaggingCluster):
         self.kind = kind
         self.queue, self.timer, self.node = True, float("inf"), 0
 
-    def wake(self, keys: Collection[str | Delayed]) -> None:
+    def wake(self, keys: Collection[str | DelayedKey]) -> None:
         self.queue = self.queue or KEY in keys
 
     @property

@@ -10,8 +10,8 @@ from truth import Server
 from apiserver.app import serving
 from apiserver.config import Config, check
 from controller_manager.config import Config as ManagerConfig
-from controller_manager.manager import managing
-from controller_manager.runtime.kubeconfig import Access
+from controller_manager.manager import run_manager
+from controller_manager.runtime.kubeconfig import ClientConfig
 from mockube.threads import in_thread
 
 TOKEN = "truth"
@@ -57,6 +57,6 @@ def controlled_server(tokens: Path) -> Iterator[Server]:
 async def _controlled(tokens: Path) -> AsyncIterator[str]:
     manager = ManagerConfig(controllers=CONTROLLERS, metrics_port=None, election=None)
     settings = check(config(tokens, empties_namespaces=False))
-    async with serving(settings) as running, managing(manager, Access(running.url, token=TOKEN)) as managed:
-        await managed.until_ready()
+    async with serving(settings) as running, run_manager(manager, ClientConfig(running.url, token=TOKEN)) as managed:
+        await managed.wait_until_ready()
         yield running.url

@@ -21,8 +21,8 @@ from controller_manager.controllers.deployment.sync import (
 )
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
-    ORPHANS,
-    OWNER,
+    ORPHAN_INDEX,
+    OWNER_INDEX,
     WARNING,
     Change,
     Key,
@@ -35,7 +35,13 @@ from controller_manager.reconcile.contract import (
     enqueue_self,
     key_of,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolve_controller
+from controller_manager.reconcile.controller_ref import (
+    Parent,
+    adopt_and_release,
+    controller_of,
+    is_deleting,
+    resolve_controller,
+)
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.profile import Profile
@@ -66,7 +72,10 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     if deployment is None:
         return None
     sets = listers[REPLICA_SET]
-    candidates = (*sets.by(OWNER, deployment["metadata"]["uid"]), *sets.by(ORPHANS, namespace_of(deployment)))
+    candidates = (
+        *sets.by_index(OWNER_INDEX, deployment["metadata"]["uid"]),
+        *sets.by_index(ORPHAN_INDEX, namespace_of(deployment)),
+    )
     busy = _running_sets(listers, candidates) if strategy_of(deployment) == RECREATE else frozenset()
     return Observed(deployment, candidates, busy, listers.profile)
 
@@ -74,7 +83,9 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 def _running_sets(listers: Listers, sets: Iterable[Obj]) -> frozenset[str]:
     """Return the uids of ReplicaSets with a pod that has not ended; terminating and Unknown pods count."""
     uids = (replica_set["metadata"]["uid"] for replica_set in sets)
-    return frozenset(uid for uid in uids if any(not is_terminal(pod) for pod in listers[POD].by(OWNER, uid)))
+    return frozenset(
+        uid for uid in uids if any(not is_terminal(pod) for pod in listers[POD].by_index(OWNER_INDEX, uid))
+    )
 
 
 def replica_set_changed(listers: Listers, change: Change) -> Iterable[Key]:
@@ -101,7 +112,7 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     deployment = resolve_controller(listers, DEPLOYMENT, replica_set) if replica_set else None
     if deployment is None or strategy_of(deployment) != RECREATE:
         return ()
-    sets = listers[REPLICA_SET].by(OWNER, deployment["metadata"]["uid"])
+    sets = listers[REPLICA_SET].by_index(OWNER_INDEX, deployment["metadata"]["uid"])
     return () if _running_sets(listers, sets) else (key_of(deployment),)
 
 
@@ -110,7 +121,7 @@ def _affected(listers: Listers, replica_set: Obj) -> Iterable[Key]:
         return _owners(listers, replica_set)
     if not (labels := labels_of(replica_set)):
         return ()
-    deployments = listers[DEPLOYMENT].by(NAMESPACE_INDEX, namespace_of(replica_set))
+    deployments = listers[DEPLOYMENT].by_index(NAMESPACE_INDEX, namespace_of(replica_set))
     return [key_of(deployment) for deployment in deployments if _selects(deployment, labels)]
 
 
@@ -137,7 +148,9 @@ def reconcile(observed: Observed, now: float) -> Plan:
     if selector.empty:
         yield from _refuse_empty_selector(deployment)
         return
-    replica_sets = yield from claim(Parent(DEPLOYMENT, deployment, selector), REPLICA_SET, observed.candidates)
+    replica_sets = yield from adopt_and_release(
+        Parent(DEPLOYMENT, deployment, selector), REPLICA_SET, observed.candidates
+    )
     context = SyncContext(deployment, partition_sets(deployment, replica_sets), now, observed.profile)
     if is_deleting(deployment):
         yield from sync_status(context)

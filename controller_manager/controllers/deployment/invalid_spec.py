@@ -7,7 +7,7 @@ from apiserver.api.selectors import SelectorError, label_selector_of
 from controller_manager.controllers.deployment.rolling import RECREATE, ROLLING, limits_of, strategy_of
 from controller_manager.reconcile import conditions
 from controller_manager.reconcile.conditions import TRUE, deployment_condition
-from controller_manager.reconcile.replicas import FAILURE
+from controller_manager.reconcile.replicas import REPLICA_FAILURE
 
 SELECTOR, STRATEGY = "InvalidSelector", "InvalidStrategy"
 
@@ -40,15 +40,15 @@ def fault_of(deployment: Obj) -> Fault | None:
 
 def is_reported(deployment: Obj, fault: Fault) -> bool:
     """Return whether the Deployment's status has the condition for this fault already."""
-    condition = conditions.condition_of(deployment, FAILURE) or {}
+    condition = conditions.condition_of(deployment, REPLICA_FAILURE) or {}
     return (condition.get("reason"), condition.get("message")) == (fault.reason, fault.message)
 
 
 def with_fault(deployment: Obj, fault: Fault, now: float) -> Obj:
     """Return the Deployment with a condition for the fault, and with its newest generation observed."""
     status = deployment.get("status") or {}
-    others = conditions.without(status.get("conditions") or (), FAILURE)
-    condition = deployment_condition(FAILURE, TRUE, now, reason=fault.reason, message=fault.message)
+    others = conditions.without_condition(status.get("conditions") or (), REPLICA_FAILURE)
+    condition = deployment_condition(REPLICA_FAILURE, TRUE, now, reason=fault.reason, message=fault.message)
     changes = {"observedGeneration": deployment["metadata"].get("generation", 0), "conditions": [*others, condition]}
     return deployment | {"status": status | changes}
 

@@ -13,8 +13,8 @@ from controller_manager.controllers.deployment.rolling import min_available
 from controller_manager.reconcile import conditions
 from controller_manager.reconcile.conditions import FALSE, TRUE, UNKNOWN, deployment_condition
 from controller_manager.reconcile.profile import Profile
-from controller_manager.reconcile.replicas import FAILURE, replicas_of
-from controller_manager.reconcile.times import seconds
+from controller_manager.reconcile.replicas import REPLICA_FAILURE, replicas_of
+from controller_manager.reconcile.times import parse_time
 
 AVAILABLE, PROGRESSING = "Available", "Progressing"
 
@@ -33,7 +33,7 @@ def has_deadline(deployment: Obj) -> bool:
 
 def condition_in(status: Obj, type_: str) -> Obj | None:
     """Return the condition of a type in a status, or None if there is none."""
-    return conditions.find(status.get("conditions") or (), type_)
+    return conditions.find_condition(status.get("conditions") or (), type_)
 
 
 def status_of(deployment: Obj) -> Obj:
@@ -56,7 +56,9 @@ def with_progress(deployment: Obj, status: str, now: float, *, reason: str, mess
     """Return the Deployment with the given condition Progressing."""
     condition = deployment_condition(PROGRESSING, status, now, reason=reason, message=message)
     old = status_of(deployment)
-    return deployment | {"status": old | {"conditions": conditions.put(old.get("conditions") or (), condition)}}
+    return deployment | {
+        "status": old | {"conditions": conditions.with_condition(old.get("conditions") or (), condition)}
+    }
 
 
 def with_pause_condition(deployment: Obj, now: float) -> Obj:
@@ -101,7 +103,9 @@ def calculate_status(deployment: Obj, sets: ReplicaSets, now: float, *, profile:
         status["collisionCount"] = old["collisionCount"]
     is_available = available >= min_available(deployment)
     old_conditions = without_fault(old.get("conditions") or [])
-    return status | {"conditions": conditions.put(old_conditions, _available_condition(now, enough=is_available))}
+    return status | {
+        "conditions": conditions.with_condition(old_conditions, _available_condition(now, enough=is_available))
+    }
 
 
 def _available_condition(now: float, *, enough: bool) -> Obj:
@@ -117,7 +121,11 @@ def rollout_status(deployment: Obj, sets: ReplicaSets, now: float, *, profile: P
     status = calculate_status(deployment, sets, now, profile=profile)
     updated = _with_progressing(deployment, sets, status, now)
     failure = _replica_failure(sets)
-    updated = conditions.put(updated, failure) if failure else conditions.without(updated, FAILURE)
+    updated = (
+        conditions.with_condition(updated, failure)
+        if failure
+        else conditions.without_condition(updated, REPLICA_FAILURE)
+    )
     return status | {"conditions": updated}
 
 
@@ -125,29 +133,33 @@ def _with_progressing(deployment: Obj, sets: ReplicaSets, status: Obj, now: floa
     """Return the conditions with an up-to-date Progressing; once complete, it stays so even if pods fail later."""
     old: list[Obj] = status["conditions"]
     if not has_deadline(deployment):
-        return conditions.without(old, PROGRESSING)
+        return conditions.without_condition(old, PROGRESSING)
     current = progress_of(deployment)
     if status.get("replicas", 0) == status.get("updatedReplicas", 0) and current and current.get("reason") == COMPLETE:
         return old
     subject = f'ReplicaSet "{name_of(sets.new)}"' if sets.new else f'Deployment "{name_of(deployment)}"'
     if is_complete(deployment, status):
         message = f"{subject} has successfully progressed."
-        return conditions.put(old, deployment_condition(PROGRESSING, TRUE, now, reason=COMPLETE, message=message))
+        return conditions.with_condition(
+            old, deployment_condition(PROGRESSING, TRUE, now, reason=COMPLETE, message=message)
+        )
     if _makes_progress(status_of(deployment), status):
         message = f"{subject} is progressing."
         return _with_replaced(old, deployment_condition(PROGRESSING, TRUE, now, reason=UPDATED, message=message))
     if _is_timed_out(deployment, current, now):
         message = f"{subject} has timed out progressing."
-        return conditions.put(old, deployment_condition(PROGRESSING, FALSE, now, reason=TIMED_OUT, message=message))
+        return conditions.with_condition(
+            old, deployment_condition(PROGRESSING, FALSE, now, reason=TIMED_OUT, message=message)
+        )
     return old
 
 
 def _with_replaced(known: list[Obj], condition: Obj) -> list[Obj]:
     """Return the conditions with this one replaced in any case, since its lastUpdateTime has changed."""
-    current = conditions.find(known, condition["type"])
+    current = conditions.find_condition(known, condition["type"])
     if current is not None and current["status"] == condition["status"]:
         condition = condition | {"lastTransitionTime": current.get("lastTransitionTime")}
-    return [*conditions.without(known, condition["type"]), condition]
+    return [*conditions.without_condition(known, condition["type"]), condition]
 
 
 def _makes_progress(old: Obj, new: Obj) -> bool:
@@ -172,7 +184,7 @@ def _is_timed_out(deployment: Obj, current: Obj | None, now: float) -> bool:
 
 def _deadline(deployment: Obj, condition: Obj) -> float:
     updated, allowed = condition.get("lastUpdateTime"), deployment["spec"]["progressDeadlineSeconds"]
-    return (seconds(updated) if updated else 0.0) + float(allowed)
+    return (parse_time(updated) if updated else 0.0) + float(allowed)
 
 
 def progress_check_in(deployment: Obj, status: Obj, now: float) -> float | None:
@@ -199,7 +211,7 @@ def progress_check_in(deployment: Obj, status: Obj, now: float) -> float | None:
 def _replica_failure(sets: ReplicaSets) -> Obj | None:
     """Return the condition ReplicaFailure of the new ReplicaSet, or else of any; None if none (getReplicaFailures)."""
     for replica_set in (*((sets.new,) if sets.new else ()), *sets.old):
-        if (condition := condition_in(status_of(replica_set), FAILURE)) is not None:
+        if (condition := condition_in(status_of(replica_set), REPLICA_FAILURE)) is not None:
             return _to_deployment_condition(condition)
     return None
 

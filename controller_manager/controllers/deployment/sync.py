@@ -34,7 +34,7 @@ from controller_manager.reconcile.contract import (
     key_of,
 )
 from controller_manager.reconcile.controller_ref import controller_of, owner_reference
-from controller_manager.reconcile.deletion import remove
+from controller_manager.reconcile.deletion import delete_if_exists
 from controller_manager.reconcile.kinds import DEPLOYMENT, REPLICA_SET
 from controller_manager.reconcile.pod_templates import is_same_template
 from controller_manager.reconcile.profile import Profile
@@ -257,7 +257,7 @@ def _clean_up(context: SyncContext) -> Plan:
     for old in history.sets_to_clean_up(
         context.deployment, context.sets, by_revision=context.profile.cleanup_by_revision
     ):
-        yield from remove(Delete(REPLICA_SET, key_of(old)))
+        yield from delete_if_exists(Delete(REPLICA_SET, key_of(old)))
 
 
 def _write_status(context: SyncContext, deployment: Obj) -> Plan:

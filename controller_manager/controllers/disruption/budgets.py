@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, name_of
-from controller_manager.reconcile.conditions import FALSE, TRUE, condition_of, find
+from controller_manager.reconcile.conditions import FALSE, TRUE, condition_of, find_condition
 from controller_manager.reconcile.int_or_string import scaled
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_ready, is_terminal
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 DELETION_TIMEOUT = 120.0
 """Seconds after which an evicted pod that was not deleted counts as not evicted (DeletionTimeout)."""
@@ -74,7 +74,7 @@ class DisruptedPods:
 def disrupted_pods(allowed: Mapping[str, str], pods: Iterable[Obj], now: float) -> DisruptedPods:
     """Divide the evictions in status.disruptedPods into awaited and missed ones (buildDisruptedPodMap)."""
     existing = {name_of(pod): pod for pod in pods if not pod["metadata"].get("deletionTimestamp")} if allowed else {}
-    ends = {name: seconds(since) + DELETION_TIMEOUT for name, since in allowed.items() if name in existing}
+    ends = {name: parse_time(since) + DELETION_TIMEOUT for name, since in allowed.items() if name in existing}
     return DisruptedPods(
         awaited={name: allowed[name] for name, end in ends.items() if end > now},
         missed=[existing[name] for name, end in ends.items() if end <= now],
@@ -121,8 +121,8 @@ def _observed_status(status: Obj) -> Obj:
 def _with_condition(budget: Obj, condition: Obj, now: float) -> list[Obj]:
     """Return the conditions with a new DisruptionAllowed; lastTransitionTime changes only with its status."""
     old = (budget.get("status") or {}).get("conditions") or ()
-    before = find(old, DISRUPTION_ALLOWED)
-    since = before["lastTransitionTime"] if before and before["status"] == condition["status"] else stamp(now)
+    before = find_condition(old, DISRUPTION_ALLOWED)
+    since = before["lastTransitionTime"] if before and before["status"] == condition["status"] else format_time(now)
     new = {"type": DISRUPTION_ALLOWED, "lastTransitionTime": since} | condition
     return [new if existing is before else existing for existing in old] if before else [*old, new]
 
@@ -138,13 +138,18 @@ def stale_in(pod: Obj, now: float) -> float | None:
     if condition["status"] != TRUE or condition.get("reason") == "TerminationByKubelet":
         return None
     since = condition.get("lastTransitionTime")
-    return max(0.0, seconds(since) + STALE_TIMEOUT - now) if since else 0.0
+    return max(0.0, parse_time(since) + STALE_TIMEOUT - now) if since else 0.0
 
 
 def status_without_target(pod: Obj, now: float) -> Obj:
     """Return the status of a pod that is no longer a disruption target."""
     status: Obj = pod["status"]
-    cleared = {"type": DISRUPTION_TARGET, "status": FALSE, "lastProbeTime": None, "lastTransitionTime": stamp(now)}
+    cleared = {
+        "type": DISRUPTION_TARGET,
+        "status": FALSE,
+        "lastProbeTime": None,
+        "lastTransitionTime": format_time(now),
+    }
     return status | {
         "conditions": [
             cleared if condition["type"] == DISRUPTION_TARGET else condition for condition in status["conditions"]

@@ -120,7 +120,7 @@ def observe(listers: Listers, key: Key) -> Budget | TargetPod | None:
 
 
 def _selected_pods(listers: Listers, selector: LabelSelector, namespace: str) -> Sequence[Obj]:
-    return [pod for pod in listers[POD].by(NAMESPACE_INDEX, namespace) if selector.matches(labels_of(pod))]
+    return [pod for pod in listers[POD].by_index(NAMESPACE_INDEX, namespace) if selector.matches(labels_of(pod))]
 
 
 def _with_controllers(listers: Listers, budget: Obj, pods: Sequence[Obj]) -> Budget:
@@ -140,7 +140,7 @@ def _controller_of_pod(listers: Listers, pod: Obj, reference: Obj) -> PodControl
     group, _ = group_version(reference["apiVersion"])
     kind = _CACHED_KINDS.get((group, reference["kind"]))
     if kind is None:
-        served = listers.served.named(reference["apiVersion"], reference["kind"])
+        served = listers.served.find_kind(reference["apiVersion"], reference["kind"])
         return PodController(name_of(pod), reference, served, reference["uid"], reads_scale=True)
     owner = resolve_controller(listers, kind, pod)
     if owner is not None and kind == REPLICA_SET:
@@ -171,7 +171,7 @@ def _matters(old: Obj, new: Obj) -> bool:
 def _budgets(listers: Listers, pod: Obj) -> Iterable[Obj]:
     """Yield the budgets that may select a pod, judged by matchLabels alone: expressions are parsed in the sync."""
     labels = labels_of(pod).items()
-    for budget in listers[DISRUPTION_BUDGET].by(NAMESPACE_INDEX, namespace_of(pod)):
+    for budget in listers[DISRUPTION_BUDGET].by_index(NAMESPACE_INDEX, namespace_of(pod)):
         selector = budget["spec"].get("selector")
         if selector is not None and (selector.get("matchLabels") or {}).items() <= labels:
             yield budget

@@ -25,7 +25,7 @@ from controller_manager.reconcile.contract import (
     is_namespace_terminating,
     key_of,
 )
-from controller_manager.reconcile.deletion import remove
+from controller_manager.reconcile.deletion import delete_if_exists
 from controller_manager.reconcile.kinds import ENDPOINTS, POD, SERVICE
 
 TRIGGER_TIMES = "endpoints-trigger-times"
@@ -94,7 +94,7 @@ def reconcile(observed: Observed | StaleEndpoints | StaleKeys, now: float) -> Pl
         case StaleKeys(keys=keys):
             yield Enqueue(keys)
         case StaleEndpoints(endpoints=endpoints):
-            yield from remove(Delete(ENDPOINTS, key_of(endpoints), uid=endpoints["metadata"]["uid"]))
+            yield from delete_if_exists(Delete(ENDPOINTS, key_of(endpoints), uid=endpoints["metadata"]["uid"]))
         case Observed():
             yield from _write(observed)
 

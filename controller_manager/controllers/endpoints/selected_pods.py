@@ -17,7 +17,9 @@ def selected_pods(listers: Listers, service: Obj) -> Sequence[Obj]:
     """Return the pods that a Service selects."""
     selector = selector_of(service).items()
     return [
-        pod for pod in listers[POD].by(NAMESPACE_INDEX, namespace_of(service)) if selector <= labels_of(pod).items()
+        pod
+        for pod in listers[POD].by_index(NAMESPACE_INDEX, namespace_of(service))
+        if selector <= labels_of(pod).items()
     ]
 
 

@@ -31,7 +31,7 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.controller_ref import is_deleting, owner_reference
 from controller_manager.reconcile.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
-from controller_manager.reconcile.metric_defs import Meter, Reading
+from controller_manager.reconcile.metric_defs import MetricDef, Sample
 
 TRIGGER_TIMES = "endpointslice-trigger-times"
 """The name of the view TriggerTimes."""
@@ -59,7 +59,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     backing = ServiceBackends(service, owner_reference(SERVICE, service), pods, _zones(listers, pods))
     slices = [
         endpoint_slice
-        for endpoint_slice in listers[ENDPOINT_SLICE].by(SLICES_BY_SERVICE.name, key)
+        for endpoint_slice in listers[ENDPOINT_SLICE].by_index(SLICES_BY_SERVICE.name, key)
         if not is_deleting(endpoint_slice)
     ]
     return Observed(backing, slices, listers.view(TRIGGER_TIMES))
@@ -117,9 +117,9 @@ def _write(observed: Observed, changed_at: str) -> Plan:
     yield from write_slices(SliceChanges(creates, updates, changes.deletes), f"Service {key_of(service)}")
 
 
-def _slices(listers: Listers) -> Iterable[Reading]:
+def _slices(listers: Listers) -> Iterable[Sample]:
     return (
-        Reading(
+        Sample(
             sum(
                 labels_of(endpoint_slice).get(MANAGED_BY_LABEL) == CONTROLLER
                 for endpoint_slice in listers[ENDPOINT_SLICE]
@@ -129,7 +129,7 @@ def _slices(listers: Listers) -> Iterable[Reading]:
 
 
 NUMBER_OF_SLICES = Gauge(
-    Meter("endpoint_slice_controller_num_endpoint_slices", "Slices that this controller manages."), _slices
+    MetricDef("endpoint_slice_controller_num_endpoint_slices", "Slices that this controller manages."), _slices
 )
 
 SPEC = Spec(

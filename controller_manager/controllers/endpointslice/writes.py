@@ -9,7 +9,7 @@ from controller_manager.reconcile.contract import (
     Batch,
     Change,
     Create,
-    Delayed,
+    DelayedKey,
     Delete,
     Index,
     Listers,
@@ -41,11 +41,11 @@ def slices_of(controller: str) -> Index:
 def slice_changed(index: Index) -> Trigger:
     """Return a trigger for the Service of an indexed slice, and for the one to which the slice belonged before."""
 
-    def trigger(_: Listers, change: Change) -> Iterable[Delayed]:
+    def trigger(_: Listers, change: Change) -> Iterable[DelayedKey]:
         if change.old is not change.new:
             states = [state for state in (change.old, change.new) if state is not None]
             for key in {key for state in states for key in index.values(state)}:
-                yield Delayed(key, SLICE_CHANGE_DELAY)
+                yield DelayedKey(key, SLICE_CHANGE_DELAY)
 
     return trigger
 

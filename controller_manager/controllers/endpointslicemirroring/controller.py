@@ -55,7 +55,7 @@ class StaleSlices:
 def observe(listers: Listers, key: Key) -> Observed | StaleSlices | None:
     """Return the Endpoints of that key if they are to be mirrored, or their leftover slices; None if there are none."""
     endpoints, service = listers[ENDPOINTS].get(key), listers[SERVICE].get(key)
-    slices = list(listers[ENDPOINT_SLICE].by(SLICES_BY_ENDPOINTS.name, key))
+    slices = list(listers[ENDPOINT_SLICE].by_index(SLICES_BY_ENDPOINTS.name, key))
     if endpoints is not None and service is not None and is_for_mirroring(endpoints, service):
         return Observed(endpoints, [endpoint_slice for endpoint_slice in slices if not is_deleting(endpoint_slice)])
     return StaleSlices(key, slices) if slices else None

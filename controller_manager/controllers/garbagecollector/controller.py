@@ -58,7 +58,7 @@ from controller_manager.reconcile.contract import (
     Spec,
     Watch,
 )
-from controller_manager.reconcile.deletion import Item, Patches, delete, look_up, patch, take_finalizer
+from controller_manager.reconcile.deletion import Item, Patches, delete_item, get_live, patch_item, remove_finalizer
 from controller_manager.reconcile.kinds import EVERYTHING
 
 ORPHAN_BATCH = 100
@@ -217,9 +217,9 @@ def reconcile(observed: Observed, _: float) -> Plan:
             yield from _sync_item(observed)
         case OrphaningOwner(item, dependents):
             yield from _orphan(dependents, item.meta["uid"])
-            yield from take_finalizer(item, ORPHAN_FINALIZER)
+            yield from remove_finalizer(item, ORPHAN_FINALIZER)
         case FinishedOwner(item):
-            yield from take_finalizer(item, FOREGROUND_FINALIZER)
+            yield from remove_finalizer(item, FOREGROUND_FINALIZER)
         case Confirmation():
             yield from _confirm_owners(observed)
 
@@ -238,21 +238,21 @@ def _sync_item(owned: OwnedItem) -> Plan:
     elif owners[OwnerState.SOLID]:
         others = owners[OwnerState.DANGLING] + waiting
         if others:
-            yield from patch(item, _release_patches(item, others))
+            yield from patch_item(item, _release_patches(item, others))
     elif waiting and owned.has_dependents:
         yield from _delete_in_foreground(item, in_circle=owned.in_circle)
     else:
-        yield from delete(item, propagation_of(item.meta))
+        yield from delete_item(item, propagation_of(item.meta))
 
 
 def _delete_in_foreground(item: Item, *, in_circle: bool) -> Plan:
     """Delete in the foreground; if a dependent may be waiting for the item itself, first unblock both."""
     if in_circle:
-        freed = yield from patch(item, Patches(unblocking_patch(item.meta), unblocking_merge_patch(item.meta)))
+        freed = yield from patch_item(item, Patches(unblocking_patch(item.meta), unblocking_merge_patch(item.meta)))
         if freed is None:
             return
         item = freed
-    yield from delete(item, "Foreground")
+    yield from delete_item(item, "Foreground")
 
 
 def _orphan(dependents: Sequence[Item], uid: str) -> Plan:
@@ -270,7 +270,7 @@ def _orphan(dependents: Sequence[Item], uid: str) -> Plan:
         answers = yield Batch(patches)
         for item, answer in zip(chunk, answers, strict=True):
             if isinstance(answer, ApiError) and answer.code == 415:
-                yield from patch(item, _release_patches(item, [uid]))
+                yield from patch_item(item, _release_patches(item, [uid]))
             elif isinstance(answer, ApiError) and answer.code != 404:
                 failure = failure or answer
     if failure is not None:
@@ -297,7 +297,7 @@ def _confirm_owners(confirmation: Confirmation) -> Plan:
 def _read_owner_state(reference: ClassifiedReference) -> Generator[Action, Any, OwnerState]:
     """Ask the server for an owner that no cache has; remember the identity if it is absent (absentOwnerCache)."""
     assert reference.kind is not None
-    owner = yield from look_up(reference.kind, reference.identity.key, reference.uid)
+    owner = yield from get_live(reference.kind, reference.identity.key, reference.uid)
     if owner is None:
         reference.owner.absent.add(reference.identity)
         return OwnerState.DANGLING

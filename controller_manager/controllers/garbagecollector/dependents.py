@@ -56,7 +56,7 @@ class ClassifiedReference:
 def classify(listers: Listers, uid: str, named: Identity) -> ClassifiedReference:
     """Return the state of an owner according to graph and caches (isDangling, except for what the server answers)."""
     owner = graph_of(listers).owners.get(uid) or Owner()
-    kind = listers.served.named(named.api_version, named.kind)
+    kind = listers.served.find_kind(named.api_version, named.kind)
     identity = named if kind is None or kind.namespaced else replace(named, namespace="")
     if not owner.absent.isdisjoint((identity, replace(named, namespace=""))):
         return ClassifiedReference(uid, identity, OwnerState.DANGLING, owner)

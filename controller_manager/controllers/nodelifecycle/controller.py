@@ -35,11 +35,11 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.kinds import LEASE, NODE, POD
 from controller_manager.reconcile.metric_defs import Measure
-from controller_manager.reconcile.node_metrics import EVICTIONS, ZONES, zone_of
-from controller_manager.reconcile.nodes import LEASES, ready_status
+from controller_manager.reconcile.node_metrics import EVICTIONS, ZONE_GAUGES, zone_of
+from controller_manager.reconcile.nodes import LEASE_NAMESPACE, ready_status
 from controller_manager.reconcile.pods import is_ready
-from controller_manager.reconcile.taints import no_execute, wanted_taints
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.taints import desired_taints, no_execute
+from controller_manager.reconcile.times import format_time
 
 HEALTH = "node-health"
 """The name of the view that remembers when nodes last reported."""
@@ -74,8 +74,8 @@ def observe(listers: Listers, key: Key) -> Observed | None:
         return None
     return Observed(
         node,
-        listers[LEASE].get(f"{LEASES}/{key}"),
-        listers[POD].by(PODS_BY_NODE.name, key),
+        listers[LEASE].get(f"{LEASE_NAMESPACE}/{key}"),
+        listers[POD].by_index(PODS_BY_NODE.name, key),
         any(other is not node and ready_status(other) == TRUE for other in listers[NODE]),
         listers.settings.node_monitor_grace if ready_status(node) else STARTUP_GRACE,
         listers.view(HEALTH),
@@ -114,7 +114,7 @@ def _mark_pods(pods: Collection[Obj], now: float) -> Plan:
     ready = [pod for pod in pods if is_ready(pod)]
     for pod in ready:
         yield RecordEvent(pod, reason="NodeNotReady", message="Node is not ready", type=WARNING)
-    condition = {"type": "Ready", "status": "False", "lastTransitionTime": stamp(now)}
+    condition = {"type": "Ready", "status": "False", "lastTransitionTime": format_time(now)}
     answers = yield Batch(
         [
             Patch(
@@ -133,7 +133,7 @@ def _mark_pods(pods: Collection[Obj], now: float) -> Plan:
 
 
 def _update_taints(node: Obj, now: float, *, evict: bool) -> Plan:
-    taints = wanted_taints(node, now, evict=evict)
+    taints = desired_taints(node, now, evict=evict)
     if taints is not None:
         version = node["metadata"]["resourceVersion"]
         yield Patch(NODE, name_of(node), {"metadata": {"resourceVersion": version}, "spec": {"taints": taints}})
@@ -154,5 +154,5 @@ SPEC = Spec(
     feeds={HEALTH: (NODE,)},
     queue="node_lifecycle_controller",
     meters=(EVICTIONS,),
-    gauges=ZONES,
+    gauges=ZONE_GAUGES,
 )

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
-from controller_manager.reconcile.conditions import UNKNOWN, condition_of, find
+from controller_manager.reconcile.conditions import UNKNOWN, condition_of, find_condition
 from controller_manager.reconcile.nodes import renewed_at
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 STARTUP_GRACE = 60.0
 """Seconds until a node that never reported is marked unknown (nodeStartupGracePeriod)."""
@@ -73,7 +73,7 @@ class NodeHealthMap:
         elif known.heartbeat != heartbeat:
             reported = ready.get("lastHeartbeatTime")
             known.heartbeat = heartbeat
-            known.at = min(max(known.at, renewed_at(lease), seconds(reported) if reported else 0.0), now)
+            known.at = min(max(known.at, renewed_at(lease), parse_time(reported) if reported else 0.0), now)
         return known
 
 
@@ -86,7 +86,8 @@ def silent_status(node: Obj, now: float) -> Obj:
     status = node.get("status") or {}
     conditions = status.get("conditions") or ()
     unknown = {
-        type_: _unknown_condition(type_, find(conditions, type_), node, stamp(now)) for type_ in KUBELET_CONDITIONS
+        type_: _unknown_condition(type_, find_condition(conditions, type_), node, format_time(now))
+        for type_ in KUBELET_CONDITIONS
     }
     new = [unknown.pop(condition["type"], condition) for condition in conditions]
     return status | {"conditions": [*new, *unknown.values()]}

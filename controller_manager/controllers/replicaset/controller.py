@@ -13,8 +13,8 @@ from controller_manager.controllers.replicaset.deletion_ages import age_ratios
 from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
-    ORPHANS,
-    OWNER,
+    ORPHAN_INDEX,
+    OWNER_INDEX,
     WARNING,
     Action,
     Batch,
@@ -31,13 +31,26 @@ from controller_manager.reconcile.contract import (
     is_namespace_terminating,
     key_of,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, owner_reference
+from controller_manager.reconcile.controller_ref import (
+    Parent,
+    adopt_and_release,
+    controller_of,
+    is_deleting,
+    owner_reference,
+)
 from controller_manager.reconcile.kinds import POD, REPLICA_SET, Kind
-from controller_manager.reconcile.metric_defs import Measure, Meter, exponential
+from controller_manager.reconcile.metric_defs import Measure, MetricDef, exponential
 from controller_manager.reconcile.pod_triggers import pod_changed
 from controller_manager.reconcile.pods import in_deletion_order, is_active, is_terminal, pod_from_template
 from controller_manager.reconcile.profile import Profile
-from controller_manager.reconcile.replicas import FAILURE, Counts, Failure, count, replicas_of, status_of
+from controller_manager.reconcile.replicas import (
+    REPLICA_FAILURE,
+    PodCounts,
+    ReplicaFailure,
+    count_pods,
+    replicas_of,
+    status_of,
+)
 from controller_manager.reconcile.retry_on_conflict import update
 
 BURST_REPLICAS = 500
@@ -45,7 +58,7 @@ BURST_REPLICAS = 500
 MIN_INTERVAL = 0.05
 """Minimum seconds between two syncs of one owner: pods that become ready one after another are counted together."""
 
-DELETION_AGE_RATIO = Meter(
+DELETION_AGE_RATIO = MetricDef(
     "replicaset_controller_sorting_deletion_age_ratio",
     "Age of the ready pods that a scale down deletes, as a multiple of the youngest ready pod's.",
     buckets=exponential(0.25, 2, 6),
@@ -112,13 +125,13 @@ def observe(row: OwnerKind, listers: Listers, key: Key) -> Observed | None:
     pods: list[Obj] = []
     odd: list[Obj] = []
     terminating = 0
-    for pod in listers[POD].by(OWNER, owner["metadata"]["uid"]):
+    for pod in listers[POD].by_index(OWNER_INDEX, owner["metadata"]["uid"]):
         matches = selector.matches(labels_of(pod))
         if is_active(pod):
             (pods if matches else odd).append(pod)
         elif matches and is_deleting(pod) and not is_terminal(pod):
             terminating += 1
-    orphans = listers[POD].by(ORPHANS, namespace_of(owner))
+    orphans = listers[POD].by_index(ORPHAN_INDEX, namespace_of(owner))
     odd.extend(pod for pod in orphans if selector.matches(labels_of(pod)) and is_active(pod))
     related = _related_pods(listers, row.kind, owner) if len(pods) + len(odd) > replicas_of(owner) else ()
     return Observed(row, owner, selector, pods, odd, terminating if counting else None, related, listers.profile)
@@ -129,13 +142,13 @@ def _related_pods(listers: Listers, kind: Kind, owner: Obj) -> Sequence[Obj]:
     controller = controller_of(owner)
     if controller is None:
         return ()
-    siblings = listers[kind].by(OWNER, controller["uid"])
-    return [pod for sibling in siblings for pod in listers[POD].by(OWNER, sibling["metadata"]["uid"])]
+    siblings = listers[kind].by_index(OWNER_INDEX, controller["uid"])
+    return [pod for sibling in siblings for pod in listers[POD].by_index(OWNER_INDEX, sibling["metadata"]["uid"])]
 
 
 def _adopters(row: OwnerKind, listers: Listers, pod: Obj) -> Iterable[Key]:
     """Return the keys of the owners that select an orphan."""
-    owners = listers[row.kind].by(NAMESPACE_INDEX, namespace_of(pod))
+    owners = listers[row.kind].by_index(NAMESPACE_INDEX, namespace_of(pod))
     return [key_of(owner) for owner in owners if _may_select(row.selector(owner), pod)]
 
 
@@ -159,11 +172,14 @@ def reconcile(observed: Observed, now: float) -> Plan:
         return
     pods = observed.pods
     if observed.odd:
-        pods = [*pods, *(yield from claim(Parent(observed.row.kind, owner, observed.selector), POD, observed.odd))]
+        pods = [
+            *pods,
+            *(yield from adopt_and_release(Parent(observed.row.kind, owner, observed.selector), POD, observed.odd)),
+        ]
     if not is_deleting(owner):
         error = yield from _manage_pods(observed, pods, now)
     failure = _failure("FailedCreate" if len(pods) < replicas_of(owner) else "FailedDelete", error)
-    counts = count(owner["spec"], pods, now, terminating=observed.terminating)
+    counts = count_pods(owner["spec"], pods, now, terminating=observed.terminating)
     yield from _update_status(observed, counts, failure, now)
     if counts.wait is not None:
         yield RequeueAfter(counts.wait)
@@ -171,8 +187,8 @@ def reconcile(observed: Observed, now: float) -> Plan:
         raise error
 
 
-def _failure(reason: str, error: ApiError | None) -> Failure | None:
-    return Failure(reason, error.message) if error else None
+def _failure(reason: str, error: ApiError | None) -> ReplicaFailure | None:
+    return ReplicaFailure(reason, error.message) if error else None
 
 
 def _manage_pods(observed: Observed, pods: Sequence[Obj], now: float) -> Generator[Action, Any, ApiError | None]:
@@ -222,7 +238,7 @@ def _delete_pods(observed: Observed, pods: Sequence[Obj]) -> Generator[Action, A
     return first
 
 
-def _update_status(observed: Observed, counts: Counts, failure: Failure | None, now: float) -> Plan:
+def _update_status(observed: Observed, counts: PodCounts, failure: ReplicaFailure | None, now: float) -> Plan:
     """Write the status if it changes; retry once after a conflict (updateReplicaSetStatus)."""
     owner, kind = observed.owner, observed.row.kind
     status = status_of(owner, counts, failure, now)
@@ -233,12 +249,12 @@ def _update_status(observed: Observed, counts: Counts, failure: Failure | None, 
 
 def _report_invalid(observed: Observed, error: str, now: float) -> Plan:
     """Report once that the selector cannot be parsed; the pods stay as they are."""
-    failure = Failure("InvalidSelector", error)
-    if condition_of(observed.owner, FAILURE) is None:
+    failure = ReplicaFailure("InvalidSelector", error)
+    if condition_of(observed.owner, REPLICA_FAILURE) is None:
         yield RecordEvent(observed.owner, failure.reason, f"Error selecting pods: {error}", WARNING)
     old = observed.owner.get("status") or {}
     names = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-    yield from _update_status(observed, Counts(*(old.get(name) or 0 for name in names)), failure, now)
+    yield from _update_status(observed, PodCounts(*(old.get(name) or 0 for name in names)), failure, now)
 
 
 def controller_of_kind(row: OwnerKind) -> Spec:

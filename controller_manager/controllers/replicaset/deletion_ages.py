@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from apiserver.api.meta import Obj
 from controller_manager.reconcile.pods import is_ready
-from controller_manager.reconcile.times import seconds
+from controller_manager.reconcile.times import parse_time
 
 
 def age_ratios(ranked: Sequence[Obj], number: int, now: float) -> Iterator[float]:
@@ -25,4 +25,4 @@ def age_ratios(ranked: Sequence[Obj], number: int, now: float) -> Iterator[float
 def _age(pod: Obj, now: float) -> int:
     """Return a pod's age in milliseconds, or 0 if it has no creation time."""
     created = pod["metadata"].get("creationTimestamp")
-    return int((now - seconds(created)) * 1000) if created else 0
+    return int((now - parse_time(created)) * 1000) if created else 0

@@ -8,7 +8,7 @@ from apiserver.api.selectors import LabelSelector
 from controller_manager.controllers.statefulset.claim_retention import ClaimOwners, RetentionPolicy
 from controller_manager.controllers.statefulset.identity import claim_names, claim_templates, set_names
 from controller_manager.controllers.statefulset.ordinals import Replica, group_by_ordinal, ordinal_of, pod_name
-from controller_manager.reconcile.contract import ORPHANS, OWNER, Change, Key, Listers, Trigger
+from controller_manager.reconcile.contract import ORPHAN_INDEX, OWNER_INDEX, Change, Key, Listers, Trigger
 from controller_manager.reconcile.controller_ref import Parent, owner_reference
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, Kind
 from controller_manager.reconcile.profile import Profile
@@ -58,15 +58,18 @@ def observe_set(
 def _pods_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
     """Return the pods that a set owns, and those that it would adopt."""
     name = name_of(parent)
-    orphans = (pod for pod in listers[POD].by(ORPHANS, namespace_of(parent)) if is_named_after(name, pod))
-    owned = listers[POD].by(OWNER, parent["metadata"]["uid"])
+    orphans = (pod for pod in listers[POD].by_index(ORPHAN_INDEX, namespace_of(parent)) if is_named_after(name, pod))
+    owned = listers[POD].by_index(OWNER_INDEX, parent["metadata"]["uid"])
     return [*owned, *(pod for pod in orphans if selector.matches(labels_of(pod)))]
 
 
 def _revisions_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
     """Return the revisions that a set selects, and owns or would adopt."""
     cache = listers[CONTROLLER_REVISION]
-    revisions = (*cache.by(OWNER, parent["metadata"]["uid"]), *cache.by(ORPHANS, namespace_of(parent)))
+    revisions = (
+        *cache.by_index(OWNER_INDEX, parent["metadata"]["uid"]),
+        *cache.by_index(ORPHAN_INDEX, namespace_of(parent)),
+    )
     return [revision for revision in revisions if selector.matches(labels_of(revision))]
 
 

@@ -41,13 +41,19 @@ from controller_manager.reconcile.contract import (
     Watch,
     enqueue_self,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, is_deleting, owner_reference
+from controller_manager.reconcile.controller_ref import Parent, adopt_and_release, is_deleting, owner_reference
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
 from controller_manager.reconcile.pod_triggers import pod_changed
 from controller_manager.reconcile.pods import counts_differently, soonest_available
-from controller_manager.reconcile.replicas import FAILURE, Failure, replicas_of
+from controller_manager.reconcile.replicas import REPLICA_FAILURE, ReplicaFailure, replicas_of
 from controller_manager.reconcile.retry_on_conflict import update
-from controller_manager.reconcile.revisions import History, history_limit, record, template_data, truncate
+from controller_manager.reconcile.revisions import (
+    History,
+    history_limit,
+    sync_revisions,
+    template_data,
+    truncate_history,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +98,17 @@ def reconcile(observed: Observed | InvalidSelector, now: float) -> Plan:
     """
     parent = observed.parent
     if isinstance(observed, InvalidSelector):
-        yield from _report_invalid(parent, Failure("InvalidSelector", observed.why), now=now)
+        yield from _report_invalid(parent, ReplicaFailure("InvalidSelector", observed.why), now=now)
         return
     adopter = Parent(STATEFUL_SET, parent, observed.selector)
     parent_by_name = adopting_by_name(adopter)
     if is_deleting(parent):
-        pods = yield from claim(parent_by_name, POD, observed.pods)
+        pods = yield from adopt_and_release(parent_by_name, POD, observed.pods)
         yield from _update_status(observed, pods, progress=progress_of(parent), now=now)
         return
-    revisions = yield from claim(adopter, CONTROLLER_REVISION, observed.revisions)
-    pods = yield from claim(parent_by_name, POD, observed.pods)
-    history = yield from record(adopter, revisions, data=template_data(parent["spec"]["template"]))
+    revisions = yield from adopt_and_release(adopter, CONTROLLER_REVISION, observed.revisions)
+    pods = yield from adopt_and_release(parent_by_name, POD, observed.pods)
+    history = yield from sync_revisions(adopter, revisions, data=template_data(parent["spec"]["template"]))
     yield from _sync(observed, pods, history=history, now=now)
 
 
@@ -113,7 +119,7 @@ def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: flo
     failure = _failure(parent, pods, refusals=refusals)
     yield from collect_errors(_update_status(observed, pods, progress=progress, now=now, failure=failure), refusals)
     live = {revision_name_of(pod) for pod in pods}
-    yield from collect_errors(truncate(history, live=live, limit=history_limit(parent)), refusals)
+    yield from collect_errors(truncate_history(history, live=live, limit=history_limit(parent)), refusals)
     health = health_of(parent, now, observed.profile)
     wait = soonest_available((pod for pod in pods if not is_deleting(pod)), now, minimum=health.minimum)
     if wait is not None:
@@ -140,20 +146,20 @@ def _sync_input(observed: Observed, pods: Sequence[Obj], *, history: History, no
     )
 
 
-def _failure(parent: Obj, pods: Sequence[Obj], *, refusals: Sequence[ApiError]) -> Failure | None:
+def _failure(parent: Obj, pods: Sequence[Obj], *, refusals: Sequence[ApiError]) -> ReplicaFailure | None:
     """Return the failure that the set's own spec causes: the server rejects the objects made from it as invalid."""
     invalid = next((error for error in refusals if error.code in (400, 422)), None)
     if invalid is None:
         return None
     missing = len(pods) < replicas_of(parent)
-    return Failure("FailedCreate" if missing else "FailedUpdate", invalid.message)
+    return ReplicaFailure("FailedCreate" if missing else "FailedUpdate", invalid.message)
 
 
 # -- status ------------------------------------------------------------------------------------------------------------
 
 
 def _update_status(
-    observed: Observed, pods: Sequence[Obj], *, progress: Progress, now: float, failure: Failure | None = None
+    observed: Observed, pods: Sequence[Obj], *, progress: Progress, now: float, failure: ReplicaFailure | None = None
 ) -> Plan:
     """Write the status if it changes (updateStatefulSetStatus)."""
     numbers = count_pods(pods, progress, health=health_of(observed.parent, now, observed.profile))
@@ -166,9 +172,9 @@ def _update_status(
         )
 
 
-def _report_invalid(parent: Obj, failure: Failure, *, now: float) -> Plan:
+def _report_invalid(parent: Obj, failure: ReplicaFailure, *, now: float) -> Plan:
     """Report once that the selector cannot be parsed; the pods stay as they are."""
-    if condition_of(parent, FAILURE) is None:
+    if condition_of(parent, REPLICA_FAILURE) is None:
         yield RecordEvent(parent, failure.reason, f"Error selecting pods: {failure.message}", WARNING)
         status = with_condition(parent.get("status") or {"replicas": 0}, failure, now=now)
         yield from update(STATEFUL_SET, parent, change=lambda obj: obj | {"status": status}, subresource="status")

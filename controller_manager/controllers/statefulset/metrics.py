@@ -9,17 +9,17 @@ from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.controllers.statefulset.sync import max_unavailable, strategy_of
 from controller_manager.reconcile.contract import Gauge, Listers
 from controller_manager.reconcile.kinds import STATEFUL_SET
-from controller_manager.reconcile.metric_defs import Meter, Reading
+from controller_manager.reconcile.metric_defs import MetricDef, Sample
 from controller_manager.reconcile.replicas import replicas_of
 
 LABELS = ("statefulset_namespace", "statefulset_name", "pod_management_policy")
-MAX_UNAVAILABLE = Meter(
+MAX_UNAVAILABLE = MetricDef(
     "statefulset_controller_statefulset_max_unavailable",
     "How many pods of a StatefulSet may be unavailable while it rolls.",
     LABELS,
     feature="max_unavailable",
 )
-UNAVAILABLE = Meter(
+UNAVAILABLE = MetricDef(
     "statefulset_controller_statefulset_unavailable_replicas",
     "How many pods of a StatefulSet are missing or unavailable.",
     LABELS,
@@ -49,14 +49,14 @@ def unavailable(parent: Obj) -> int:
     return max(replicas_of(parent) - ((parent.get("status") or {}).get("availableReplicas") or 0), 0)
 
 
-def _allowed(listers: Listers) -> Iterable[Reading]:
+def _allowed(listers: Listers) -> Iterable[Sample]:
     for parent in _sets(listers):
         if (number := allowed(parent)) is not None:
-            yield Reading(number, _labels(parent))
+            yield Sample(number, _labels(parent))
 
 
-def _unavailable(listers: Listers) -> Iterable[Reading]:
-    return (Reading(unavailable(parent), _labels(parent)) for parent in _sets(listers))
+def _unavailable(listers: Listers) -> Iterable[Sample]:
+    return (Sample(unavailable(parent), _labels(parent)) for parent in _sets(listers))
 
 
 GAUGES = (Gauge(MAX_UNAVAILABLE, _allowed), Gauge(UNAVAILABLE, _unavailable))

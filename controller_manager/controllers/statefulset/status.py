@@ -8,7 +8,7 @@ from controller_manager.controllers.statefulset.identity import revision_name_of
 from controller_manager.controllers.statefulset.ordinals import HealthCriteria
 from controller_manager.controllers.statefulset.sync import strategy_of
 from controller_manager.reconcile.profile import Profile
-from controller_manager.reconcile.replicas import Failure, replicas_of, with_failure
+from controller_manager.reconcile.replicas import ReplicaFailure, replicas_of, with_failure
 
 _COUNTS = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
 _REQUIRED_FIELDS = frozenset(("replicas", "availableReplicas", "collisionCount"))
@@ -78,7 +78,7 @@ def status_of(parent: Obj, numbers: dict[str, int], *, progress: Progress, profi
     return kept | {name: value for name, value in fields.items() if value or name in _REQUIRED_FIELDS}
 
 
-def with_condition(status: Obj, failure: Failure | None, *, now: float) -> Obj:
+def with_condition(status: Obj, failure: ReplicaFailure | None, *, now: float) -> Obj:
     """Return the status with a condition for a failure, or without one if there is no failure.
 
     Upstream reports such failures by events alone; here the first one is a condition as well, until a sync succeeds.

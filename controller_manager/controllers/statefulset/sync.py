@@ -14,7 +14,7 @@ from controller_manager.controllers.statefulset.identity import (
 )
 from controller_manager.controllers.statefulset.ordinals import HealthCriteria, PodsByOrdinal, Replica
 from controller_manager.reconcile.int_or_string import scaled
-from controller_manager.reconcile.pods import TERMINAL
+from controller_manager.reconcile.pods import TERMINAL_PHASES
 from controller_manager.reconcile.profile import Profile
 from controller_manager.reconcile.replicas import replicas_of
 
@@ -183,7 +183,7 @@ def _add_actions(inputs: SyncInput, replica: Replica, *, actions: Actions) -> bo
 
 
 def _ended(profile: Profile) -> frozenset[str]:
-    return frozenset(("Failed",)) if profile.recreates_failed_at_once else TERMINAL
+    return frozenset(("Failed",)) if profile.recreates_failed_at_once else TERMINAL_PHASES
 
 
 def _has_claims(inputs: SyncInput, replica: Replica) -> bool:

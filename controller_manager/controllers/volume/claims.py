@@ -35,10 +35,10 @@ from controller_manager.reconcile.volumes import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
-    WAITS_FOR_CONSUMER,
+    WAIT_FOR_FIRST_CONSUMER,
     class_of,
-    is_for,
-    mismatch,
+    is_reserved_for,
+    mismatch_reason,
 )
 
 
@@ -66,7 +66,7 @@ class ObservedClaim:
 
 def waits_for_consumer(storage_class: Obj | None) -> bool:
     """Return whether claims of the class are bound only when a pod uses them (IsDelayBindingMode)."""
-    return storage_class is not None and storage_class.get("volumeBindingMode") == WAITS_FOR_CONSUMER
+    return storage_class is not None and storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
 
 
 def sync_claim(observed: ObservedClaim, now: float) -> Plan:
@@ -108,11 +108,11 @@ def _sync_prebound(observed: ObservedClaim, now: float) -> Plan:
     claim, volume = observed.claim, observed.volume
     if volume is None:
         yield from set_claim_phase(claim, "Pending")
-    elif is_for(volume, claim):
+    elif is_reserved_for(volume, claim):
         yield from bind_volume(volume, claim, now)
     elif volume["spec"].get("claimRef") is not None:
         yield from _report_conflict(claim, volume)
-    elif reason := mismatch(volume, claim):
+    elif reason := mismatch_reason(volume, claim):
         message = f'Cannot bind to requested volume "{name_of(volume)}": {reason}'
         yield from _keep_pending(claim, "VolumeMismatch", message, WARNING)
     else:
@@ -199,7 +199,7 @@ def _create_and_bind(observed: ObservedClaim, claim: Obj, storage_class: Obj, no
     volume = yield from _create_volume(claim, new_volume(claim, storage_class, observed.node if selected else None))
     message = f"Successfully provisioned volume {name_of(volume)}"
     yield RecordEvent(claim, "ProvisioningSucceeded", message, component=PROVISIONER)
-    if is_for(volume, claim):
+    if is_reserved_for(volume, claim):
         yield from bind_volume(volume, claim, now)
 
 

@@ -61,7 +61,7 @@ def pod_added(_: Listers, change: Change) -> Iterable[Key]:
 def claim_deleted(listers: Listers, change: Change) -> Iterable[Key]:
     """Yield the keys of pods whose claim was deleted and has to be created again."""
     if change.new is None:
-        for pod in listers[POD].by(PODS_BY_CLAIM.name, key_of(change.obj)):
+        for pod in listers[POD].by_index(PODS_BY_CLAIM.name, key_of(change.obj)):
             if _ephemeral_volumes(pod):
                 yield key_of(pod)
 

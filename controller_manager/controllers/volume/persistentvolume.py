@@ -32,7 +32,7 @@ from controller_manager.reconcile.contract import (
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
-from controller_manager.reconcile.deletion import remove
+from controller_manager.reconcile.deletion import delete_if_exists
 from controller_manager.reconcile.kinds import CLAIM, NODE, POD, STORAGE_CLASS, VOLUME
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.volumes import (
@@ -45,8 +45,8 @@ from controller_manager.reconcile.volumes import (
     best_match,
     claim_key,
     class_of,
+    has_class,
     has_mode,
-    names_class,
 )
 
 PERIODIC_KEY = ""
@@ -104,13 +104,16 @@ def _observe_claim(listers: Listers, claim: Obj) -> ObservedClaim:
     if name:
         return ObservedClaim(claim, listers[VOLUME].get(name))
     storage_class = listers[STORAGE_CLASS].get(class_of(claim))
-    volumes = (*listers[VOLUME].by(VOLUMES_BY_CLAIM.name, key), *listers[VOLUME].by(FREE_VOLUMES.name, class_of(claim)))
+    volumes = (
+        *listers[VOLUME].by_index(VOLUMES_BY_CLAIM.name, key),
+        *listers[VOLUME].by_index(FREE_VOLUMES.name, class_of(claim)),
+    )
     node = annotations_of(claim).get(SELECTED_NODE)
     return ObservedClaim(
         claim,
         match=best_match(claim, volumes, waits=waits_for_consumer(storage_class)),
         storage_class=storage_class,
-        default=None if names_class(claim) else default_of(listers[STORAGE_CLASS]),
+        default=None if has_class(claim) else default_of(listers[STORAGE_CLASS]),
         node=listers[NODE].get(node) if node else None,
         pods=_unscheduled_pods(listers, key),
     )
@@ -118,14 +121,14 @@ def _observe_claim(listers: Listers, claim: Obj) -> ObservedClaim:
 
 def _unscheduled_pods(listers: Listers, key: Key) -> Sequence[str]:
     """Return the names of the pods that use a claim and have no node (findNonScheduledPodsByPVC)."""
-    pods = listers[POD].by(PODS_BY_CLAIM.name, key)
+    pods = listers[POD].by_index(PODS_BY_CLAIM.name, key)
     return sorted(name_of(pod) for pod in pods if not pod["spec"].get("nodeName") and not is_terminal(pod))
 
 
 def claim_deleted(listers: Listers, change: Change) -> Iterable[Key]:
     """Yield the names of the volumes bound to a deleted claim."""
     if change.new is None:
-        for volume in listers[VOLUME].by(VOLUMES_BY_CLAIM.name, key_of(change.obj)):
+        for volume in listers[VOLUME].by_index(VOLUMES_BY_CLAIM.name, key_of(change.obj)):
             yield name_of(volume)
 
 
@@ -136,7 +139,7 @@ def volume_changed(listers: Listers, change: Change) -> Iterable[Key]:
         if reference := volume["spec"].get("claimRef"):
             yield claim_key(reference)
     elif change.old is not change.new and phase_of(volume) == "Available" and not _was_available(change.old):
-        yield from map(key_of, listers[CLAIM].by(WAITING_CLAIMS.name, class_of(volume)))
+        yield from map(key_of, listers[CLAIM].by_index(WAITING_CLAIMS.name, class_of(volume)))
 
 
 def _was_available(old: Obj | None) -> bool:
@@ -146,8 +149,8 @@ def _was_available(old: Obj | None) -> bool:
 def class_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Yield the claims that wait for a class, and those without a class if it is the default."""
     if change.new is not None and change.old is not change.new:
-        claims = listers[CLAIM].by(WAITING_CLAIMS.name, name_of(change.new))
-        without = listers[CLAIM].by(WAITING_CLAIMS.name, "") if is_default(change.new) else ()
+        claims = listers[CLAIM].by_index(WAITING_CLAIMS.name, name_of(change.new))
+        without = listers[CLAIM].by_index(WAITING_CLAIMS.name, "") if is_default(change.new) else ()
         yield from map(key_of, (*claims, *without))
 
 
@@ -235,7 +238,7 @@ def _reclaim(volume: Obj, now: float) -> Plan:
         if reason := undeletable_reason(volume):
             yield from mark_volume_failed(volume, "VolumeFailedDelete", reason, now)
         elif not is_deleting(volume):
-            yield from remove(Delete(VOLUME, name_of(volume), uid=volume["metadata"]["uid"]))
+            yield from delete_if_exists(Delete(VOLUME, name_of(volume), uid=volume["metadata"]["uid"]))
 
 
 SPEC = Spec(

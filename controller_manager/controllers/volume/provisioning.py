@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of
 from apiserver.api.nodes import HOSTNAME
 from apiserver.api.storage_classes import DEFAULT_MARKS
-from controller_manager.reconcile.volumes import PROVISIONED_BY, WAITS_FOR_CONSUMER, class_of, modes_of, reference_to
+from controller_manager.reconcile.volumes import (
+    PROVISIONED_BY,
+    WAIT_FOR_FIRST_CONSUMER,
+    class_of,
+    modes_of,
+    reference_to,
+)
 
 PROVISIONER = "mockube.io/simulated"
 """The provisioner of the classes whose volumes the controller manager creates itself."""
@@ -27,7 +33,7 @@ def default_classes() -> Sequence[Obj]:
     default = {"annotations": {DEFAULT_MARKS[0]: "true"}}
     return (
         _class(STANDARD_CLASS, "Immediate") | {"metadata": {"name": STANDARD_CLASS} | default},
-        _class(STANDARD_WAIT_CLASS, WAITS_FOR_CONSUMER),
+        _class(STANDARD_WAIT_CLASS, WAIT_FOR_FIRST_CONSUMER),
     )
 
 

@@ -70,18 +70,20 @@ class Observed:
 
 def observe(listers: Listers, key: Key) -> Observed | None:
     """Return a namespace's claims to protect or to release, or None if there are none."""
-    claims = listers[CLAIM].by(CLAIMS_TO_SYNC.name, key)
+    claims = listers[CLAIM].by_index(CLAIMS_TO_SYNC.name, key)
     unheld = [claim for claim in claims if needs_finalizer(claim, CLAIM_FINALIZER)]
     unused: list[Obj] = []
     waiting: list[Obj] = []
     for claim in claims:
-        pods = listers[POD].by(PODS_BY_CLAIM.name, key_of(claim))
+        pods = listers[POD].by_index(PODS_BY_CLAIM.name, key_of(claim))
         if is_deletion_candidate(claim, CLAIM_FINALIZER) and not any(pod_uses_claim(pod, claim) for pod in pods):
             unused.append(claim)
             waiting.extend(pod for pod in pods if not pod["spec"].get("nodeName"))
     if not unheld and not unused:
         return None
-    known = {pod["metadata"]["uid"] for pod in listers[POD].by(NAMESPACE_INDEX, key)} if unused else frozenset[str]()
+    known = (
+        {pod["metadata"]["uid"] for pod in listers[POD].by_index(NAMESPACE_INDEX, key)} if unused else frozenset[str]()
+    )
     return Observed(key, unheld, unused, known, waiting)
 
 

@@ -31,8 +31,8 @@ from controller_manager.kruise.cloneset.update import update_pods
 from controller_manager.kruise.invalid_spec import InvalidWorkload, fault_of, selector_or_fault
 from controller_manager.kruise.pod_lifecycle import changes_sync
 from controller_manager.reconcile.contract import (
-    ORPHANS,
-    OWNER,
+    ORPHAN_INDEX,
+    OWNER_INDEX,
     WARNING,
     Action,
     Change,
@@ -46,18 +46,24 @@ from controller_manager.reconcile.contract import (
     enqueue_self,
     key_of,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolve_controller
-from controller_manager.reconcile.controller_runtime_metrics import reconciled
+from controller_manager.reconcile.controller_ref import (
+    Parent,
+    adopt_and_release,
+    controller_of,
+    is_deleting,
+    resolve_controller,
+)
+from controller_manager.reconcile.controller_runtime_metrics import with_reconcile_metrics
 from controller_manager.reconcile.kinds import CLAIM, CLONE_SET, CONTROLLER_REVISION, NODE, POD
-from controller_manager.reconcile.metric_defs import Meter
+from controller_manager.reconcile.metric_defs import MetricDef
 from controller_manager.reconcile.pods import is_active
 from controller_manager.reconcile.retry_on_conflict import update
-from controller_manager.reconcile.revisions import History, record, template_data, truncate
+from controller_manager.reconcile.revisions import History, sync_revisions, template_data, truncate_history
 
 MIN_INTERVAL = 0.05
 """Seconds between two runs for one set, so that pods that change one after the other are handled together."""
 
-EXPECTATION_LEAKAGE = Meter(
+EXPECTATION_LEAKAGE = MetricDef(
     "cloneset_scale_expectation_leakage",
     "CloneSets that went on although what they had made or deleted was not seen in time.",
     ("namespace", "name"),
@@ -96,14 +102,17 @@ def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
         return selector
     uid = parent["metadata"]["uid"]
     revision_cache = listers[CONTROLLER_REVISION]
-    revisions = (*revision_cache.by(OWNER, uid), *revision_cache.by(ORPHANS, namespace_of(parent)))
+    revisions = (
+        *revision_cache.by_index(OWNER_INDEX, uid),
+        *revision_cache.by_index(ORPHAN_INDEX, namespace_of(parent)),
+    )
     spreads = parent["spec"]["template"]["spec"].get("topologySpreadConstraints")
     return Observed(
         parent,
         selector,
-        pods=list(listers[POD].by(OWNER, uid)),
+        pods=list(listers[POD].by_index(OWNER_INDEX, uid)),
         revisions=[revision for revision in revisions if selector.matches(labels_of(revision))],
-        claims=list(listers[CLAIM].by(OWNER, uid)),
+        claims=list(listers[CLAIM].by_index(OWNER_INDEX, uid)),
         nodes={name_of(node): labels_of(node) for node in listers[NODE]} if spreads else {},
     )
 
@@ -151,8 +160,8 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
     if claims and not strategy.reuses_claims:
         claims = yield from clean_up_claims(parent, claims, active=active, inactive=inactive)
     owner = Parent(CLONE_SET, parent, observed.selector)
-    owned = yield from claim(owner, POD, active)
-    history = yield from record(owner, observed.revisions, data=template_data(parent["spec"]["template"]))
+    owned = yield from adopt_and_release(owner, POD, active)
+    history = yield from sync_revisions(owner, observed.revisions, data=template_data(parent["spec"]["template"]))
     run = SyncContext(
         parent,
         strategy,
@@ -221,7 +230,7 @@ def _truncate_history(run: SyncContext, history: History) -> Plan:
     limit = run.parent["spec"].get("revisionHistoryLimit")
     names = [name_of(revision) for revision in history.revisions]
     live = {name for name in names if any(is_of(member.pod, name) for member in run.members)}
-    yield from truncate(history, live=live, limit=10 if limit is None else limit)
+    yield from truncate_history(history, live=live, limit=10 if limit is None else limit)
 
 
 # -- status ------------------------------------------------------------------------------------------------------------
@@ -257,7 +266,7 @@ def _write_status(observed: Observed, status: Obj) -> Generator[Action, Any, Obj
     )
 
 
-SPEC = reconciled(
+SPEC = with_reconcile_metrics(
     Spec(
         name="cloneset",
         source="cloneset-controller",

@@ -12,7 +12,7 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.api.nodes import HOSTNAME
 from controller_manager.kruise.cloneset.spec import Member
 from controller_manager.reconcile.pods import deletion_cost, phase_rank, ready_since
-from controller_manager.reconcile.times import seconds
+from controller_manager.reconcile.times import parse_time
 
 Ranks = Mapping[str, float]
 """How crowded pods are, by uid; a pod that is alone has no entry."""
@@ -43,7 +43,12 @@ def _age(pod: Obj) -> tuple[object, ...]:
     created = pod["metadata"].get("creationTimestamp")
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
     restarts = max((status.get("restartCount") or 0 for status in statuses), default=0)
-    return _later_first(ready_since(pod)), -restarts, _later_first(seconds(created) if created else 0.0), name_of(pod)
+    return (
+        _later_first(ready_since(pod)),
+        -restarts,
+        _later_first(parse_time(created) if created else 0.0),
+        name_of(pod),
+    )
 
 
 def _later_first(time: float | None) -> float:

@@ -22,8 +22,8 @@ from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     WARNING,
     Action,
-    Answer,
     Batch,
+    BatchResult,
     Create,
     Delete,
     Patch,
@@ -31,7 +31,7 @@ from controller_manager.reconcile.contract import (
     key_of,
 )
 from controller_manager.reconcile.controller_ref import owner_reference
-from controller_manager.reconcile.in_place import opening
+from controller_manager.reconcile.in_place import gate_opening_patch
 from controller_manager.reconcile.kinds import CLAIM, CLONE_SET, POD
 
 CREATE_BATCH = 32
@@ -128,13 +128,13 @@ def _create_missing(run: SyncContext, diff: Diff) -> ScalePlan:
     return ScaleResult(any_created, next(iter(errors), None))
 
 
-def _create_pods(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list[Answer]]:
+def _create_pods(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list[BatchResult]]:
     """Create pods: one, then two, four … and no more after a round with an error; return the answers like a Batch.
 
     The pods of a round get the lifecycle state Normal together with the next round, and the same write opens their
     gates, so that a kubelet need not write their status twice. If that write is refused, the next run repeats it.
     """
-    answers, patches, size = list[Answer](), list[Patch](), 1
+    answers, patches, size = list[BatchResult](), list[Patch](), 1
     while len(answers) < len(pods):
         creations = [Create(POD, pod) for pod in pods[len(answers) : len(answers) + size]]
         created = (yield Batch([*creations, *patches]))[: len(creations)]
@@ -148,7 +148,7 @@ def _create_pods(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list
 
 
 def _open_gate(pod: Obj, now: float) -> Patch:
-    return Patch(POD, key_of(pod), opening(pod, now, state_metadata(NORMAL, now)), "status", STRATEGIC_PATCH)
+    return Patch(POD, key_of(pod), gate_opening_patch(pod, now, state_metadata(NORMAL, now)), "status", STRATEGIC_PATCH)
 
 
 def _new_pods(run: SyncContext, diff: Diff) -> list[Obj]:

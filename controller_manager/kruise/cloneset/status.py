@@ -10,7 +10,7 @@ from apiserver.api.meta import Obj
 from controller_manager.kruise.cloneset.spec import Member, Strategy
 from controller_manager.reconcile import conditions
 from controller_manager.reconcile.conditions import deployment_condition
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 FAILED_SCALE, FAILED_UPDATE = "FailedScale", "FailedUpdate"
 PROGRESSING = "Progressing"
@@ -87,8 +87,8 @@ def with_failure(status: Obj, type_: str, message: str, now: float) -> Obj:
         message: the error.
         now: the time.
     """
-    failed = {"type": type_, "status": conditions.TRUE, "lastTransitionTime": stamp(now), "message": message}
-    return status | {"conditions": conditions.put(status.get("conditions") or (), failed)}
+    failed = {"type": type_, "status": conditions.TRUE, "lastTransitionTime": format_time(now), "message": message}
+    return status | {"conditions": conditions.with_condition(status.get("conditions") or (), failed)}
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
@@ -102,9 +102,11 @@ def with_progress(parent: Obj, status: Obj, *, strategy: Strategy, now: float) -
     old_conditions = status.get("conditions") or ()
     deadline = deadline_of(parent)
     if deadline is None:
-        new_conditions = conditions.without(old_conditions, PROGRESSING)
+        new_conditions = conditions.without_condition(old_conditions, PROGRESSING)
     else:
-        new_conditions = conditions.put(old_conditions, _progress(status, strategy, deadline=deadline, now=now))
+        new_conditions = conditions.with_condition(
+            old_conditions, _progress(status, strategy, deadline=deadline, now=now)
+        )
     other_fields = {name: value for name, value in status.items() if name != "conditions"}
     return other_fields | ({"conditions": new_conditions} if new_conditions else {})
 
@@ -116,7 +118,7 @@ def deadline_of(parent: Obj) -> int | None:
 
 
 def _progress(status: Obj, strategy: Strategy, *, deadline: int, now: float) -> Obj:
-    progressing = conditions.find(status.get("conditions") or (), PROGRESSING)
+    progressing = conditions.find_condition(status.get("conditions") or (), PROGRESSING)
     holds, reason, message = conditions.TRUE, UPDATED, "CloneSet is progressing"
     if _is_available(status, strategy):
         reason, message = AVAILABLE, "CloneSet is available"
@@ -153,7 +155,7 @@ def _is_late(progressing: Obj, deadline: int, now: float) -> bool:
 
 def _last_update(progressing: Obj) -> float:
     updated = progressing.get("lastUpdateTime")
-    return seconds(updated) if updated else 0.0
+    return parse_time(updated) if updated else 0.0
 
 
 def progress_deadline_in(parent: Obj, status: Obj, now: float) -> float | None:
@@ -161,7 +163,7 @@ def progress_deadline_in(parent: Obj, status: Obj, now: float) -> float | None:
 
     (getRequeueSecondsFromCondition)
     """
-    deadline, progressing = deadline_of(parent), conditions.find(status.get("conditions") or (), PROGRESSING)
+    deadline, progressing = deadline_of(parent), conditions.find_condition(status.get("conditions") or (), PROGRESSING)
     if deadline is None or progressing is None or progressing.get("reason") != UPDATED:
         return None
     return max(_last_update(progressing) + deadline - now, 0.0) + 1

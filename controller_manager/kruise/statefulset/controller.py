@@ -50,14 +50,20 @@ from controller_manager.reconcile.contract import (
     Watch,
     enqueue_self,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, is_deleting, owner_reference
-from controller_manager.reconcile.controller_runtime_metrics import reconciled
+from controller_manager.reconcile.controller_ref import Parent, adopt_and_release, is_deleting, owner_reference
+from controller_manager.reconcile.controller_runtime_metrics import with_reconcile_metrics
 from controller_manager.reconcile.kinds import ADVANCED_STATEFUL_SET, CLAIM, CONTROLLER_REVISION, POD
 from controller_manager.reconcile.pod_triggers import pod_changed
 from controller_manager.reconcile.pods import soonest_available
 from controller_manager.reconcile.profile import NEWEST
 from controller_manager.reconcile.retry_on_conflict import update
-from controller_manager.reconcile.revisions import History, history_limit, record, template_data, truncate
+from controller_manager.reconcile.revisions import (
+    History,
+    history_limit,
+    sync_revisions,
+    template_data,
+    truncate_history,
+)
 
 
 def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
@@ -91,12 +97,12 @@ def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
     adopter = Parent(ADVANCED_STATEFUL_SET, parent, observed.selector)
     named = adopting_by_name(adopter)
     if is_deleting(parent):
-        pods = yield from claim(named, POD, observed.pods)
+        pods = yield from adopt_and_release(named, POD, observed.pods)
         yield from _write_status(observed, pods, progress=progress_of(parent), failures={}, now=now)
         return
-    revisions = yield from claim(adopter, CONTROLLER_REVISION, observed.revisions)
-    pods = yield from claim(named, POD, observed.pods)
-    history = yield from record(adopter, revisions, data=template_data(parent["spec"]["template"]))
+    revisions = yield from adopt_and_release(adopter, CONTROLLER_REVISION, observed.revisions)
+    pods = yield from adopt_and_release(named, POD, observed.pods)
+    history = yield from sync_revisions(adopter, revisions, data=template_data(parent["spec"]["template"]))
     yield from _sync(observed, pods, history=history, now=now)
 
 
@@ -110,7 +116,7 @@ def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: flo
         _write_status(observed, pods, progress=progress, failures=outcome.failures, now=now), refusals
     )
     live = {revision_name_of(pod) for pod in pods}
-    yield from collect_errors(truncate(history, live=live, limit=history_limit(parent)), refusals)
+    yield from collect_errors(truncate_history(history, live=live, limit=history_limit(parent)), refusals)
     soonest = soonest_available((pod for pod in pods if not is_deleting(pod)), now, minimum=rollout.minimum)
     waits = [wait for wait in (soonest, outcome.wait) if wait is not None]
     if waits:
@@ -176,7 +182,7 @@ def _write_status(
         )
 
 
-SPEC = reconciled(
+SPEC = with_reconcile_metrics(
     Spec(
         name="advancedstatefulset",
         source="statefulset-controller",

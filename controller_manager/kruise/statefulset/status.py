@@ -13,7 +13,7 @@ from controller_manager.controllers.statefulset.ordinals import HealthCriteria, 
 from controller_manager.controllers.statefulset.status import Progress, count_pods
 from controller_manager.controllers.statefulset.sync import strategy_of
 from controller_manager.reconcile import conditions
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 FAILED_CREATE, FAILED_UPDATE = "FailedCreatePod", "FailedUpdatePod"
 """The condition types for pods that could not be created, or not be updated."""
@@ -106,8 +106,8 @@ def with_conditions(status: Obj, failures: Mapping[str, str], *, before: Sequenc
     """
     new_conditions = [condition for condition in before if condition["type"] not in (FAILED_CREATE, FAILED_UPDATE)]
     for type_, message in failures.items():
-        old = conditions.find(before, type_)
-        since = (old or {}).get("lastTransitionTime") or stamp(now)
+        old = conditions.find_condition(before, type_)
+        since = (old or {}).get("lastTransitionTime") or format_time(now)
         new_conditions.append(
             {"type": type_, "status": conditions.TRUE, "lastTransitionTime": since, "message": message}
         )

@@ -38,8 +38,8 @@ from controller_manager.kruise.uniteddeployment.unschedulable import (
     with_scaled_size,
 )
 from controller_manager.reconcile.contract import (
-    ORPHANS,
-    OWNER,
+    ORPHAN_INDEX,
+    OWNER_INDEX,
     WARNING,
     Action,
     Batch,
@@ -57,9 +57,15 @@ from controller_manager.reconcile.contract import (
     is_namespace_terminating,
     key_of,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolve_controller
-from controller_manager.reconcile.controller_runtime_metrics import reconciled
-from controller_manager.reconcile.deletion import remove
+from controller_manager.reconcile.controller_ref import (
+    Parent,
+    adopt_and_release,
+    controller_of,
+    is_deleting,
+    resolve_controller,
+)
+from controller_manager.reconcile.controller_runtime_metrics import with_reconcile_metrics
+from controller_manager.reconcile.deletion import delete_if_exists
 from controller_manager.reconcile.kinds import (
     ADVANCED_STATEFUL_SET,
     CLONE_SET,
@@ -72,7 +78,7 @@ from controller_manager.reconcile.kinds import (
 )
 from controller_manager.reconcile.pods import counts_differently
 from controller_manager.reconcile.retry_on_conflict import update
-from controller_manager.reconcile.revisions import History, expired, in_order, record, template_data
+from controller_manager.reconcile.revisions import History, expired_revisions, in_order, sync_revisions, template_data
 
 MIN_INTERVAL = 0.2
 """Seconds between two runs for one UnitedDeployment, so that changes of several pods are handled together."""
@@ -111,20 +117,22 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     uid, namespace = parent["metadata"]["uid"], namespace_of(parent)
     workloads: dict[SubsetType, Sequence[Obj]] = {}
     for subset_type, kind in KINDS.items():
-        orphans = (obj for obj in listers[kind].by(ORPHANS, namespace) if selector.matches(labels_of(obj)))
-        workloads[subset_type] = [*listers[kind].by(OWNER, uid), *orphans]
+        orphans = (obj for obj in listers[kind].by_index(ORPHAN_INDEX, namespace) if selector.matches(labels_of(obj)))
+        workloads[subset_type] = [*listers[kind].by_index(OWNER_INDEX, uid), *orphans]
     owned_or_matching = (obj for workloads_of_kind in workloads.values() for obj in workloads_of_kind)
     pods = {obj["metadata"]["uid"]: active_pods(_pods(listers, obj["metadata"]["uid"])) for obj in owned_or_matching}
     history = listers[CONTROLLER_REVISION]
-    revisions = [revision for revision in history.by(ORPHANS, namespace) if selector.matches(labels_of(revision))]
-    return Observed(parent, selector, workloads, pods, [*history.by(OWNER, uid), *revisions])
+    revisions = [
+        revision for revision in history.by_index(ORPHAN_INDEX, namespace) if selector.matches(labels_of(revision))
+    ]
+    return Observed(parent, selector, workloads, pods, [*history.by_index(OWNER_INDEX, uid), *revisions])
 
 
 def _pods(listers: Listers, workload: str) -> Iterable[Obj]:
     """Yield the pods of a workload, including those of a Deployment's ReplicaSets."""
-    yield from listers[POD].by(OWNER, workload)
-    for replica_set in listers[REPLICA_SET].by(OWNER, workload):
-        yield from listers[POD].by(OWNER, replica_set["metadata"]["uid"])
+    yield from listers[POD].by_index(OWNER_INDEX, workload)
+    for replica_set in listers[REPLICA_SET].by_index(OWNER_INDEX, workload):
+        yield from listers[POD].by_index(OWNER_INDEX, replica_set["metadata"]["uid"])
 
 
 def workload_changed(listers: Listers, change: Change) -> Iterable[Key]:
@@ -254,15 +262,17 @@ def _record_revision(claimant: Parent, revisions: Sequence[Obj]) -> Generator[Ac
     """Record the template as the newest revision, and return the history (constructUnitedDeploymentRevisions)."""
     parent, status = claimant.obj, status_of(claimant.obj)
     orphans = [expired_revision for expired_revision in revisions if controller_of(expired_revision) is None]
-    adopted = yield from claim(claimant, CONTROLLER_REVISION, orphans)
+    adopted = yield from adopt_and_release(claimant, CONTROLLER_REVISION, orphans)
     known = in_order([*(revision for revision in revisions if controller_of(revision) is not None), *adopted])
     limit = parent["spec"].get("revisionHistoryLimit")
     live = [status.get(field) or "" for field in ("currentRevision", "updatedRevision")]
-    for expired_revision in expired(known, live=live, limit=10 if limit is None else limit):
-        yield from remove(Delete(CONTROLLER_REVISION, key_of(expired_revision), expired_revision["metadata"]["uid"]))
+    for expired_revision in expired_revisions(known, live=live, limit=10 if limit is None else limit):
+        yield from delete_if_exists(
+            Delete(CONTROLLER_REVISION, key_of(expired_revision), expired_revision["metadata"]["uid"])
+        )
         known.remove(expired_revision)
     data = template_data(parent["spec"]["template"])
-    return (yield from record(claimant, known, data=data, labels=workload_labels(parent)))
+    return (yield from sync_revisions(claimant, known, data=data, labels=workload_labels(parent)))
 
 
 def _find_subsets(claimant: Parent, observed: Observed) -> Generator[Action, Any, Mapping[str, Subset]]:
@@ -272,7 +282,7 @@ def _find_subsets(claimant: Parent, observed: Observed) -> Generator[Action, Any
         ApiError: one could not be claimed or deleted, or has no label with its subset.
     """
     subset_type = type_of(observed.parent)
-    claimed = yield from claim(claimant, KINDS[subset_type], observed.workloads[subset_type])
+    claimed = yield from adopt_and_release(claimant, KINDS[subset_type], observed.workloads[subset_type])
     try:
         grouped = group_by_subset(Subset(subset_type, obj, observed.pods[obj["metadata"]["uid"]]) for obj in claimed)
     except UnnamedSubsetError as error:
@@ -367,7 +377,7 @@ def _write_status(run: SyncContext, report: Report) -> Plan:
         )
 
 
-SPEC = reconciled(
+SPEC = with_reconcile_metrics(
     Spec(
         name="uniteddeployment",
         source="uniteddeployment-controller",

@@ -16,7 +16,7 @@ from controller_manager.kruise.uniteddeployment.unschedulable import (
     reserved_schedulability,
     timeouts_of,
 )
-from controller_manager.reconcile.conditions import find
+from controller_manager.reconcile.conditions import find_condition
 
 
 def schedulability_of(parent: Obj, subset: Subset, *, current: str, update: str, now: float) -> Schedulability:
@@ -32,7 +32,10 @@ def schedulability_of(parent: Obj, subset: Subset, *, current: str, update: str,
     spec = parent["spec"]
     if not is_adaptive(spec):
         return plain_schedulability(subset)
-    old_condition, times = find(subset_conditions(parent, subset.name), SCHEDULABLE_CONDITION), timeouts_of(spec)
+    old_condition, times = (
+        find_condition(subset_conditions(parent, subset.name), SCHEDULABLE_CONDITION),
+        timeouts_of(spec),
+    )
     if not reserves(spec):
         return adaptive_schedulability(subset, old_condition, times=times, now=now)
     since = updating_since(parent, current, update, now=now)

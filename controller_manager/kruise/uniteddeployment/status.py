@@ -11,9 +11,9 @@ from apiserver.api.united_deployments import reserves
 from controller_manager.kruise.uniteddeployment.subset_objects import SubsetTarget
 from controller_manager.kruise.uniteddeployment.subsets import RESERVED_LABEL, Subset
 from controller_manager.kruise.uniteddeployment.unschedulable import Schedulability, condition
-from controller_manager.reconcile.conditions import FALSE, TRUE, find, put, without
+from controller_manager.reconcile.conditions import FALSE, TRUE, find_condition, with_condition, without_condition
 from controller_manager.reconcile.pods import is_ready
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 PROVISIONED, UPDATED, SUBSETS_UPDATED, FAILURE = (
     "SubsetProvisioned",
@@ -115,7 +115,7 @@ def subset_conditions(parent: Obj, name: str) -> Sequence[Obj]:
 def _subset_conditions(parent: Obj, name: str, schedulability: Schedulability | None, now: float) -> Sequence[Obj]:
     conditions = subset_conditions(parent, name)
     for shown in schedulability.conditions if schedulability is not None else _initial_conditions(parent, name, now):
-        conditions = put(conditions, shown)
+        conditions = with_condition(conditions, shown)
     return conditions
 
 
@@ -135,19 +135,19 @@ def _initial_conditions(parent: Obj, name: str, now: float) -> Iterable[Obj]:
 
 def updating_since(parent: Obj, current: str, update: str, *, now: float) -> float:
     """Return when the update to the newest revision began, or when it ended, according to the condition."""
-    old_condition = find(status_of(parent).get("conditions") or (), UPDATED)
+    old_condition = find_condition(status_of(parent).get("conditions") or (), UPDATED)
     if old_condition is None or (old_condition["status"] == TRUE) != (current == update):
         return now
-    return seconds(old_condition["lastTransitionTime"])
+    return parse_time(old_condition["lastTransitionTime"])
 
 
 def _conditions(conditions: Sequence[Obj], report: Report, *, current: str, now: float) -> Sequence[Obj]:
-    conditions = _with_progress(without(conditions, FAILURE), current, report.update, now=now)
-    had = find(conditions, PROVISIONED)
+    conditions = _with_progress(without_condition(conditions, FAILURE), current, report.update, now=now)
+    had = find_condition(conditions, PROVISIONED)
     if report.provisioned is not None or (had is not None and had["status"] != TRUE):
-        conditions = put(conditions, _condition_for_error(PROVISIONED, report.provisioned or "", now))
+        conditions = with_condition(conditions, _condition_for_error(PROVISIONED, report.provisioned or "", now))
     if report.updated is not None:
-        conditions = put(conditions, _condition_for_error(SUBSETS_UPDATED, report.updated, now))
+        conditions = with_condition(conditions, _condition_for_error(SUBSETS_UPDATED, report.updated, now))
     return conditions
 
 
@@ -162,10 +162,10 @@ def _with_progress(conditions: Sequence[Obj], current: str, update: str, *, now:
     shown = _condition_for_error(UPDATED, "" if done else message, now) | {"reason": reason, "message": message}
     return [
         each | {"message": message} if each["type"] == UPDATED and each["status"] == shown["status"] else each
-        for each in put(conditions, shown)
+        for each in with_condition(conditions, shown)
     ]
 
 
 def _condition_for_error(type_: str, error: str, now: float) -> Obj:
-    outcome = {"type": type_, "status": FALSE if error else TRUE, "lastTransitionTime": stamp(now)}
+    outcome = {"type": type_, "status": FALSE if error else TRUE, "lastTransitionTime": format_time(now)}
     return outcome | ({"reason": "Error", "message": error} if error else {})

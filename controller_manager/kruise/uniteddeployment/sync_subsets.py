@@ -32,7 +32,7 @@ from controller_manager.reconcile.contract import (
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting, owner_reference
-from controller_manager.reconcile.deletion import remove
+from controller_manager.reconcile.deletion import delete_if_exists
 from controller_manager.reconcile.kinds import (
     ADVANCED_STATEFUL_SET,
     CLONE_SET,
@@ -96,7 +96,9 @@ def delete_duplicate(subset: Subset) -> Plan:
         ApiError: the request was refused.
     """
     obj = subset.workload
-    yield from remove(Delete(KINDS[subset.type], key_of(obj), obj["metadata"]["uid"], propagation="Background"))
+    yield from delete_if_exists(
+        Delete(KINDS[subset.type], key_of(obj), obj["metadata"]["uid"], propagation="Background")
+    )
 
 
 # -- creating and deleting workloads -----------------------------------------------------------------------------------
@@ -240,7 +242,7 @@ def _sync_subset(work: SyncInput, subset: Subset, target: SubsetTarget, answer: 
         answer = yield from _retry_update(work, subset, target)
     stuck = replace(subset, workload=answer).stuck_pods(target.revision, target.partition)
     for pod in stuck:
-        yield from remove(Delete(POD, key_of(pod), pod["metadata"]["uid"], propagation="Background"))
+        yield from delete_if_exists(Delete(POD, key_of(pod), pod["metadata"]["uid"], propagation="Background"))
 
 
 def _retry_update(work: SyncInput, subset: Subset, target: SubsetTarget) -> Generator[Action, Any, Obj]:

@@ -13,7 +13,7 @@ from controller_manager.kruise.uniteddeployment.allocation.subset_state import S
 from controller_manager.kruise.uniteddeployment.subsets import RESERVED_LABEL, Subset, revision_of
 from controller_manager.reconcile.conditions import FALSE, TRUE, condition_of, phase_of
 from controller_manager.reconcile.pods import is_ready, ready_since
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 SCHEDULABLE_CONDITION = "Schedulable"
 """The type of a subset's condition."""
@@ -78,7 +78,7 @@ def condition(status: str, now: float, *, reason: str, message: str) -> Obj:
     return {
         "type": SCHEDULABLE_CONDITION,
         "status": status,
-        "lastTransitionTime": stamp(now),
+        "lastTransitionTime": format_time(now),
         "reason": reason,
         "message": message,
     }
@@ -94,7 +94,7 @@ def _overdue_in(pod: Obj, times: ScheduleTimeouts, now: float) -> float | None:
     """Return the seconds until a pod has waited too long for a node, 0 or less if it has; None if it is not waiting."""
     if phase_of(pod) != "Pending" or pod["spec"].get("nodeName") or not is_unschedulable(pod):
         return None
-    return seconds(pod["metadata"]["creationTimestamp"]) + times.patience - now
+    return parse_time(pod["metadata"]["creationTimestamp"]) + times.patience - now
 
 
 def _soonest(waits: Iterable[float | None]) -> float | None:
@@ -117,7 +117,7 @@ def adaptive_schedulability(
     """
     conditions, unschedulable, recovers = list[Obj](), False, None
     if old_condition is not None and old_condition["status"] == FALSE:
-        recovers = seconds(old_condition["lastTransitionTime"]) + times.recovery - now
+        recovers = parse_time(old_condition["lastTransitionTime"]) + times.recovery - now
         unschedulable = recovers > 0
         if not unschedulable:
             message = f"unschedulable subset recovered after {times.recovery:f} seconds"

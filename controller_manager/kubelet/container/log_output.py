@@ -16,7 +16,7 @@ from controller_manager.kubelet.container.execution import execute, is_known
 from controller_manager.kubelet.container.syscalls import OUT, Now, Process, Read, Sleep, Write, bytes_of
 from controller_manager.kubelet.pods.behaviour import ANNOTATION_DOMAIN
 from controller_manager.kubelet.pods.durations import duration
-from controller_manager.reconcile.images import SHELLS, image_of
+from controller_manager.reconcile.images import SHELL_IMAGES, image_of
 
 LOGS_ANNOTATION, PERIOD_ANNOTATION = "logs", "log-every"
 """The annotations mockube.io/logs and mockube.io/log-every: a text, and the period after which it is printed again."""
@@ -81,7 +81,7 @@ def _words(container: Obj) -> Sequence[str]:
     command, args = container.get("command") or (), container.get("args") or ()
     if command:
         return (*command, *args)
-    if image_of(container.get("image") or "").name not in SHELLS:
+    if image_of(container.get("image") or "").name not in SHELL_IMAGES:
         return ()
     return args or ("sh",)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
-from controller_manager.reconcile.times import seconds
+from controller_manager.reconcile.times import parse_time
 
 CONTAINER_FIELDS = (
     ("containers", "containerStatuses"),
@@ -112,4 +112,4 @@ def _status(pod: Obj, name: str) -> Obj | None:
 
 
 def _time(text: str | None) -> float:
-    return seconds(text) if text else 0.0
+    return parse_time(text) if text else 0.0

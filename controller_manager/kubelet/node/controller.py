@@ -31,8 +31,8 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.kinds import LEASE, NODE
 from controller_manager.reconcile.nodes import (
-    LEASES,
-    Size,
+    LEASE_NAMESPACE,
+    NodeCapacity,
     is_lost,
     is_report_due,
     is_simulated,
@@ -45,7 +45,7 @@ from controller_manager.reconcile.nodes import (
     renewed_at,
     report_due_in,
 )
-from controller_manager.reconcile.times import micro_stamp, time_left
+from controller_manager.reconcile.times import format_micro_time, time_left
 
 START_KEY = ""
 """The key that creates nodes."""
@@ -69,7 +69,7 @@ class NodesToCreate:
     """The nodes that are to be created, and their size."""
 
     missing: Sequence[MissingNode]
-    size: Size
+    size: NodeCapacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Observed:
 
     node: Obj
     lease: Obj | None
-    size: Size
+    size: NodeCapacity
     block: str
     address: str
     endpoint: str
@@ -101,7 +101,7 @@ def _node_changed(_: Listers, change: Change) -> Iterable[Key]:
 def observe(listers: Listers, key: Key) -> NodesToCreate | Observed | None:
     """Return a node with its lease, or at the start the missing nodes; None if the node is not simulated, or gone."""
     settings = listers.settings
-    size = Size(settings.node_cpu, settings.node_memory, settings.node_pods, settings.node_version)
+    size = NodeCapacity(settings.node_cpu, settings.node_memory, settings.node_pods, settings.node_version)
     blocks: NodeBlocks = listers.view(NODE_BLOCKS)
     if key == START_KEY:
         numbers = [i for i in range(1, settings.nodes + 1) if listers[NODE].get(name_of_node(i)) is None]
@@ -111,7 +111,7 @@ def observe(listers: Listers, key: Key) -> NodesToCreate | Observed | None:
         return None
     block = node["spec"].get("podCIDR") or _block_of(key, blocks, settings)
     address = host_address(block, settings.cluster_cidr)
-    lease = listers[LEASE].get(f"{LEASES}/{key}")
+    lease = listers[LEASE].get(f"{LEASE_NAMESPACE}/{key}")
     period = renewal_period(key, len(listers[NODE]), grace=settings.node_monitor_grace)
     return Observed(node, lease, size, block, address, settings.kubelet_endpoint, period)
 
@@ -193,7 +193,11 @@ def _renew_lease(observed: Observed, now: float) -> Steps:
     name = name_of(observed.node)
     if observed.lease is not None:
         try:
-            yield Patch(LEASE, f"{LEASES}/{name}", {"spec": {"holderIdentity": name, "renewTime": micro_stamp(now)}})
+            yield Patch(
+                LEASE,
+                f"{LEASE_NAMESPACE}/{name}",
+                {"spec": {"holderIdentity": name, "renewTime": format_micro_time(now)}},
+            )
         except ApiError as error:
             if error.code != 404:
                 raise

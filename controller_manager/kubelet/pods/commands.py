@@ -9,7 +9,7 @@ from math import inf
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.durations import duration
-from controller_manager.reconcile.images import SHELLS, Image
+from controller_manager.reconcile.images import SHELL_IMAGES, Image
 
 INTERPRETERS = frozenset(("sh", "bash", "ash", "dash"))
 """Shells."""
@@ -42,7 +42,7 @@ def ending_of(container: Obj, image: Image) -> CommandEnding | None:
         return _command_ending((*command, *(args or ())))
     if image.name == "hello-world":
         return CommandEnding()
-    if image.name not in SHELLS:
+    if image.name not in SHELL_IMAGES:
         return None
     if args:
         return _command_ending(tuple(args))

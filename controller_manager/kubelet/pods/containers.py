@@ -20,7 +20,7 @@ from controller_manager.kubelet.pods.starting import (
     pull_and_start,
     with_waiting,
 )
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 SIGTERM_CODE, SIGKILL_CODE = 143, 137
 """Exit codes after SIGTERM and SIGKILL."""
@@ -74,7 +74,7 @@ def terminated_status(pod_sync: PodSync, status: Obj, code: int, *, at: float = 
         "exitCode": code,
         "reason": reason or ("Error" if code else "Completed"),
         "startedAt": started,
-        "finishedAt": pod_sync.time if at >= pod_sync.now else stamp(max(at, seconds(started))),
+        "finishedAt": pod_sync.time if at >= pod_sync.now else format_time(max(at, parse_time(started))),
         "containerID": status["containerID"],
     }
     return status | {"state": {"terminated": ended}, "ready": False, "started": False}
@@ -148,12 +148,12 @@ def _back_off(pod_sync: PodSync, container: Container, status: Obj, turn: float)
     ended = (status.get("lastState") or {}).get("terminated")
     if ended is None or is_changed(container, status):  # a changed container has no back-off (getStableKey)
         return pull_and_start(pod_sync, container, status, turn)
-    due = seconds(ended["finishedAt"]) + _delay(status, ended)
+    due = parse_time(ended["finishedAt"]) + _delay(status, ended)
     return pull_and_start(pod_sync, container, status, turn) if pod_sync.is_due(due) else status
 
 
 def _delay(status: Obj, ended: Obj) -> int:
-    ran = seconds(ended["finishedAt"]) - seconds(ended["startedAt"]) if ended.get("startedAt") else 0.0
+    ran = parse_time(ended["finishedAt"]) - parse_time(ended["startedAt"]) if ended.get("startedAt") else 0.0
     return restart_delay(status["restartCount"], ran)
 
 

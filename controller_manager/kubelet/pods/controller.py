@@ -16,7 +16,7 @@ from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
     Change,
-    Delayed,
+    DelayedKey,
     Delete,
     Key,
     Listers,
@@ -29,9 +29,9 @@ from controller_manager.reconcile.contract import (
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
-from controller_manager.reconcile.in_place import GATE, has_gate
+from controller_manager.reconcile.in_place import READINESS_GATE, has_gate
 from controller_manager.reconcile.kinds import NODE, POD
-from controller_manager.reconcile.node_metrics import RUNNING
+from controller_manager.reconcile.node_metrics import RUNNING_PODS
 from controller_manager.reconcile.nodes import address_of, is_alive
 from controller_manager.reconcile.pods import is_ready, is_terminal
 
@@ -57,7 +57,7 @@ class Observed:
     node_context: NodeContext
 
 
-def _pod_changed(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
+def _pod_changed(listers: Listers, change: Change) -> Iterable[Key | DelayedKey]:
     """Return the key of a pod that came or changed if its kubelet may have something to do."""
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
@@ -69,13 +69,13 @@ def _pod_changed(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
         return ()
     key = key_of(pod)
     if _begins_to_go(change):
-        return (Delayed(key, MIN_TERMINATION_SECONDS),)
-    return (Delayed(key, GATE_WAIT_SECONDS) if _waits_for_its_set(pod) else key,)
+        return (DelayedKey(key, MIN_TERMINATION_SECONDS),)
+    return (DelayedKey(key, GATE_WAIT_SECONDS) if _waits_for_its_set(pod) else key,)
 
 
 def _waits_for_its_set(pod: Obj) -> bool:
     """Return True for a new pod with a gate that its CloneSet or Advanced StatefulSet is about to open."""
-    return has_gate(pod) and condition_of(pod, GATE) is None and not (pod.get("status") or {}).get("podIP")
+    return has_gate(pod) and condition_of(pod, READINESS_GATE) is None and not (pod.get("status") or {}).get("podIP")
 
 
 def _is_over(old: Obj, pod: Obj) -> bool:
@@ -115,7 +115,9 @@ def _node_changed(listers: Listers, change: Change) -> Iterable[Key]:
     new, old = change.new, change.old
     if new is None or not is_alive(new) or (old is not None and is_alive(old)):
         return ()
-    return [key_of(pod) for pod in listers[POD].by(PODS_BY_NODE.name, new["metadata"]["name"]) if not _is_ended(pod)]
+    return [
+        key_of(pod) for pod in listers[POD].by_index(PODS_BY_NODE.name, new["metadata"]["name"]) if not _is_ended(pod)
+    ]
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
@@ -180,5 +182,5 @@ SPEC = Spec(
     indexes=(PODS_BY_NODE,),
     views={POD_ADDRESSES: PodAddresses},
     feeds={POD_ADDRESSES: (POD,)},
-    gauges=(RUNNING,),
+    gauges=(RUNNING_PODS,),
 )

@@ -13,7 +13,7 @@ from controller_manager.kubelet.pods.pod_containers import PodContainers, pod_co
 from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, MAIN, SIDECAR, Container, NodeContext, PodSync
 from controller_manager.kubelet.pods.steps import Step
 from controller_manager.kubelet.pods.stopping import terminate
-from controller_manager.reconcile.pods import DISRUPTION_TARGET, TERMINAL, is_terminal
+from controller_manager.reconcile.pods import DISRUPTION_TARGET, TERMINAL_PHASES, is_terminal
 
 NO_ADDRESS = (
     "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox: plugin failed "
@@ -57,14 +57,14 @@ def _run_containers(pod_sync: PodSync) -> Step:
     _advance_all(pod_containers, since)
     phase = _settled_phase(pod_containers)
     new = pod_containers.pod_status(phase)
-    wait = None if phase in TERMINAL or pod_sync.due == inf else max(pod_sync.due - pod_sync.now, 0.0)
+    wait = None if phase in TERMINAL_PHASES or pod_sync.due == inf else max(pod_sync.due - pod_sync.now, 0.0)
     return Step(None if new == status else new, pod_sync.events, wait)
 
 
 def _settled_phase(pod_containers: PodContainers) -> str:
     """Return the pod's phase; end its other containers once its main ones are done, or will never start."""
     phase = pod_containers.phase()
-    if phase in TERMINAL or all(
+    if phase in TERMINAL_PHASES or all(
         is_done(container, pod_containers.status(container)) for container in pod_containers.of(MAIN)
     ):
         pod_containers.record_stopping()

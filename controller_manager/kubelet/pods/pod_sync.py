@@ -8,7 +8,7 @@ from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.behaviour import AnnotationOverride, Behaviour, overrides_of
 from controller_manager.kubelet.pods.events import KubeletEvent
 from controller_manager.reconcile.images import Image
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.times import format_time, parse_time
 
 INIT, SIDECAR, MAIN, DEBUG = "init", "sidecar", "main", "debug"
 """The roles of containers: init containers, sidecars, the pod's main containers, and ephemeral ones."""
@@ -76,12 +76,12 @@ class PodSync:
     due: float = inf
 
     def __post_init__(self) -> None:
-        self.time = stamp(self.now)
+        self.time = format_time(self.now)
         self.overrides = overrides_of(self.pod)
 
     def since(self, text: str) -> float:
         """Parse a time from a status. It has whole seconds: what happened in this one is taken to happen now."""
-        return self.now if text == self.time else seconds(text)
+        return self.now if text == self.time else parse_time(text)
 
     def is_due(self, time: float) -> bool:
         """Return True if a time has come; if not, remember it as due."""

@@ -6,8 +6,8 @@ from controller_manager.kubelet.pods.phases import FAILED
 from controller_manager.kubelet.pods.pod_containers import PodContainers, pod_containers_of
 from controller_manager.kubelet.pods.pod_sync import MAIN, Container, PodSync
 from controller_manager.kubelet.pods.steps import Step
-from controller_manager.reconcile.pods import TERMINAL, is_terminal
-from controller_manager.reconcile.times import seconds, stamp
+from controller_manager.reconcile.pods import TERMINAL_PHASES, is_terminal
+from controller_manager.reconcile.times import format_time, parse_time
 
 _UNKNOWN = {
     "exitCode": SIGKILL_CODE,
@@ -27,7 +27,7 @@ def terminate(pod_sync: PodSync) -> Step:
     pod_containers, meta = pod_containers_of(pod_sync), pod_sync.pod["metadata"]
     grace = float(meta.get("deletionGracePeriodSeconds") or 0)
     stop_time = min(max(map(_stop_time, pod_containers.running()), default=0.0), grace)
-    requested_at = pod_sync.since(stamp(seconds(meta["deletionTimestamp"]) - grace))
+    requested_at = pod_sync.since(format_time(parse_time(meta["deletionTimestamp"]) - grace))
     if stop_time and not pod_sync.is_due(requested_at + stop_time):
         pod_containers.record_stopping()
         return Step(None, pod_sync.events, pod_sync.due - pod_sync.now)
@@ -58,4 +58,4 @@ def _last_status(pod_containers: PodContainers, code: int) -> Obj | None:
         if "waiting" in status["state"]:
             pod_containers.statuses[container.name] = status | {"state": {"terminated": _UNKNOWN}}
     phase = pod_containers.phase(ended=True)
-    return pod_containers.pod_status(phase if phase in TERMINAL else FAILED)
+    return pod_containers.pod_status(phase if phase in TERMINAL_PHASES else FAILED)

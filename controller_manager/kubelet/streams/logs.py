@@ -15,7 +15,7 @@ from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.log_output import LogLine, LogSource, log_lines
 from controller_manager.kubelet.container.runs import container_of, run_to_log
 from controller_manager.kubelet.streams.pods import ContainerEndedError, PodStore
-from controller_manager.reconcile.times import seconds
+from controller_manager.reconcile.times import parse_time
 from controller_manager.runtime.clock import Clock
 
 Write: TypeAlias = Callable[[bytes], Awaitable[None]]
@@ -57,7 +57,7 @@ class LogOptions:
             LogOptionsError: one is not a number, or not a time.
         """
         try:
-            since = seconds(query["sinceTime"]) if query.get("sinceTime") else 0.0
+            since = parse_time(query["sinceTime"]) if query.get("sinceTime") else 0.0
             if query.get("sinceSeconds"):
                 since = now - int(query["sinceSeconds"])
             tail, limit = _number(query.get("tailLines")), _number(query.get("limitBytes"))

@@ -43,9 +43,9 @@ class PodStore:
         self._volumes: dict[str, dict[str, Directory]] = {}
         self._claims: dict[str, Directory] = {}
         self._listeners: dict[str, set[PodListener]] = {}
-        listers.cache(POD).listen(self._pod_changed)
+        listers.get_or_create(POD).add_listener(self._pod_changed)
         if CLAIM in listers.kinds:
-            listers.cache(CLAIM).listen(self._claim_changed)
+            listers.get_or_create(CLAIM).add_listener(self._claim_changed)
 
     def find(self, namespace: str, name: str) -> Obj | None:
         """Return a pod, None if there is none."""
@@ -174,7 +174,7 @@ class PodStore:
         """Return the Services that a pod gets variables for: the API server's, and by default its namespace's."""
         kubernetes = self._get(SERVICE, "default/kubernetes")
         linked = pod["spec"].get("enableServiceLinks", True)
-        own = self._listers[SERVICE].by(NAMESPACE_INDEX, namespace) if linked else ()
+        own = self._listers[SERVICE].by_index(NAMESPACE_INDEX, namespace) if linked else ()
         return [*([kubernetes] if kubernetes else []), *own]
 
     def _get(self, kind: Kind, key: str) -> Obj | None:

@@ -8,7 +8,7 @@ import pytest
 from controller_manager.controllers.deployment.controller import SPEC
 from controller_manager.reconcile.contract import Create, Update
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 DESIRED, MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 REVISION = "deployment.kubernetes.io/revision"
@@ -37,7 +37,7 @@ def make_deployment() -> Callable[..., Any]:
                 "uid": "uid-web",
                 "resourceVersion": "900",
                 "generation": 3,
-                "creationTimestamp": stamp(CREATED),
+                "creationTimestamp": format_time(CREATED),
                 "annotations": annotations or {},
             },
             "spec": {
@@ -82,7 +82,7 @@ def make_set() -> Callable[..., Any]:
                 "uid": f"uid-web-{number}",
                 "resourceVersion": str(number),
                 "generation": 1,
-                "creationTimestamp": stamp(CREATED + number),
+                "creationTimestamp": format_time(CREATED + number),
                 "labels": marked["metadata"]["labels"],
                 "annotations": annotations,
                 "ownerReferences": [reference | {"blockOwnerDeletion": True}] if owner else [],

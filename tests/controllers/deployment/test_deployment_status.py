@@ -12,7 +12,7 @@ from controller_manager.controllers.deployment.status import (
     with_pause_condition,
 )
 from controller_manager.reconcile.profile import NEWEST, PROFILES
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 
 def progressing(status="True", reason="ReplicaSetUpdated", *, updated=0.0, transition=0.0):
@@ -21,8 +21,8 @@ def progressing(status="True", reason="ReplicaSetUpdated", *, updated=0.0, trans
         "status": status,
         "reason": reason,
         "message": "told before",
-        "lastUpdateTime": stamp(updated),
-        "lastTransitionTime": stamp(transition),
+        "lastUpdateTime": format_time(updated),
+        "lastTransitionTime": format_time(transition),
     }
 
 
@@ -180,8 +180,8 @@ def test_d31_every_pod_that_gets_available_puts_the_deadline_off(make_deployment
             deployment, partition_sets(deployment, [make_set(1, 8), make_set(2, 5, 1)]), 700.0, profile=NEWEST
         )
     )
-    assert condition["lastUpdateTime"] == stamp(700.0)
-    assert condition["lastTransitionTime"] == stamp(transition)
+    assert condition["lastUpdateTime"] == format_time(700.0)
+    assert condition["lastTransitionTime"] == format_time(transition)
 
 
 @pytest.mark.parametrize("deadline", [None, 2**31 - 1])
@@ -210,7 +210,7 @@ def test_d24_pods_that_cannot_be_made_are_told_of_and_the_new_set_first(make_dep
             "status": "True",
             "reason": "FailedCreate",
             "message": f"of {number}",
-            "lastTransitionTime": stamp(60),
+            "lastTransitionTime": format_time(60),
         }
         sets.append(make_set(number, 5, status={"conditions": [failure]} if number in failing else {}))
     stale = {"type": "ReplicaFailure", "status": "True", "reason": "FailedDelete", "message": "long ago"}
@@ -218,7 +218,7 @@ def test_d24_pods_that_cannot_be_made_are_told_of_and_the_new_set_first(make_dep
     status = rollout_status(deployment, partition_sets(deployment, sets), now, profile=NEWEST)
     assert condition_text(status, "ReplicaFailure") == words
     if words:
-        assert found(status, "ReplicaFailure")["lastUpdateTime"] == stamp(60)
+        assert found(status, "ReplicaFailure")["lastUpdateTime"] == format_time(60)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from apiserver.api.errors import forbidden, not_found, unavailable
 from controller_manager.controllers.endpoints.selected_pods import pod_changed
 from controller_manager.controllers.endpointslice.controller import SLICES_BY_SERVICE, SPEC
 from controller_manager.controllers.endpointslice.writes import slice_changed
-from controller_manager.reconcile.contract import Batch, Change, Create, Delayed, Delete, Update
+from controller_manager.reconcile.contract import Batch, Change, Create, DelayedKey, Delete, Update
 from controller_manager.reconcile.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
 
 SERVICE_NAME, MANAGED_BY = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
@@ -326,9 +326,9 @@ def test_pods_and_slices_wake_their_service(make_world, make):
     assert list(pod_changed(world, Change(None, make.pod(1)))) == ["shop/web"]
     changed = slice_changed(SLICES_BY_SERVICE)
     own, theirs = a_slice("a"), a_slice("a", labels={MANAGED_BY: "somebody"})
-    assert list(changed(world, Change(own, None))) == [Delayed("shop/web", 1.0)]
-    assert list(changed(world, Change(own, theirs))) == [Delayed("shop/web", 1.0)]
+    assert list(changed(world, Change(own, None))) == [DelayedKey("shop/web", 1.0)]
+    assert list(changed(world, Change(own, theirs))) == [DelayedKey("shop/web", 1.0)]
     assert list(changed(world, Change(theirs, theirs))) == []
     assert list(changed(world, Change(None, theirs))) == []
     moved = a_slice("a", labels={SERVICE_NAME: "db"})
-    assert set(changed(world, Change(own, moved))) == {Delayed("shop/web", 1.0), Delayed("shop/db", 1.0)}
+    assert set(changed(world, Change(own, moved))) == {DelayedKey("shop/web", 1.0), DelayedKey("shop/db", 1.0)}

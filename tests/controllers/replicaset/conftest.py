@@ -5,7 +5,7 @@ import pytest
 from controller_manager.controllers.replicaset.controller import SPEC
 from controller_manager.reconcile.contract import Delete, Update
 from controller_manager.reconcile.kinds import POD, REPLICA_SET
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 NOW = 1_800_000_000.0
 KEY = "default/web"
@@ -17,7 +17,7 @@ def a_set(replicas=3, *, name="web", uid="set", status=None, owner=None, deletin
     if owner:
         meta["ownerReferences"] = [{"kind": "Deployment", "name": owner, "uid": owner, "controller": True}]
     if deleting:
-        meta["deletionTimestamp"] = stamp(NOW)
+        meta["deletionTimestamp"] = format_time(NOW)
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template} | spec
     return {"metadata": meta, "spec": spec, "status": {"replicas": 0} if status is None else status}
@@ -25,16 +25,16 @@ def a_set(replicas=3, *, name="web", uid="set", status=None, owner=None, deletin
 
 def a_pod(name, *, owner="set", kind="ReplicaSet", labels=LABELS, ready=3600.0, phase="Running", node="n1", **more):
     meta = {"name": name, "namespace": "default", "uid": f"uid-{name}", "labels": labels, "resourceVersion": "5"}
-    meta |= {"creationTimestamp": stamp(NOW - more.get("age", 7200))}
+    meta |= {"creationTimestamp": format_time(NOW - more.get("age", 7200))}
     if owner:
         meta["ownerReferences"] = [{"kind": kind, "name": "web", "uid": owner, "controller": True}]
     if more.get("deleting"):
-        meta["deletionTimestamp"] = stamp(NOW)
+        meta["deletionTimestamp"] = format_time(NOW)
     if "cost" in more:
         meta["annotations"] = {"controller.kubernetes.io/pod-deletion-cost": more["cost"]}
     status = {"phase": phase}
     if ready is not None:
-        status["conditions"] = [{"type": "Ready", "status": "True", "lastTransitionTime": stamp(NOW - ready)}]
+        status["conditions"] = [{"type": "Ready", "status": "True", "lastTransitionTime": format_time(NOW - ready)}]
     return {"metadata": meta, "spec": {"nodeName": node}, "status": status}
 
 

@@ -11,7 +11,7 @@ from controller_manager.controllers.replicaset import controller as replicaset
 from controller_manager.metrics import QueueTally
 from controller_manager.reconcile.contract import Create, Delete, Update
 from controller_manager.reconcile.kinds import POD, REPLICA_SET
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.controller import Controller, Dependencies
 from controller_manager.runtime.ratelimit import ItemBackoff
@@ -39,7 +39,7 @@ class Stage:
         self.asked: list[Any] = []
         self.refusal = None
         self.caches = Caches()
-        self.caches.provide(replicaset.SPEC)
+        self.caches.prepare_for(replicaset.SPEC)
         self._numbers = count(100)
         self.news: list[Any] = []
         means = Dependencies(self.caches, self, self, clock)
@@ -53,7 +53,7 @@ class Stage:
         self.asked.append((type(request), request.kind, self.clock.monotonic()))
         if self.refusal:
             raise self.refusal
-        now = stamp(self.clock.now())
+        now = format_time(self.clock.now())
         match request:
             case Create(kind=kind, obj=obj):
                 meta = obj["metadata"] | {"name": f"web-{next(self._numbers)}", "creationTimestamp": now}

@@ -5,7 +5,7 @@ import pytest
 from apiserver.api.errors import forbidden, not_found
 from controller_manager.reconcile.contract import Batch, Create, Delete, Update
 from controller_manager.reconcile.profile import PROFILES
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 NOW = 1_800_000_000.0
 LABELS = {"app": "web"}
@@ -47,7 +47,7 @@ def test_r1_when_every_creation_fails_one_is_tried_and_the_condition_says_why(do
         {
             "type": "ReplicaFailure",
             "status": "True",
-            "lastTransitionTime": stamp(NOW),
+            "lastTransitionTime": format_time(NOW),
             "reason": "FailedCreate",
             "message": QUOTA.message,
         }

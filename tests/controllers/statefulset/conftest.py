@@ -5,10 +5,10 @@ from fake_server import FakeServer
 from lagging_cluster import LaggingCluster, Ran
 
 from controller_manager.controllers.statefulset.controller import SPEC
-from controller_manager.reconcile.contract import Delayed, Delete
+from controller_manager.reconcile.contract import DelayedKey, Delete
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
 from controller_manager.reconcile.profile import NEWEST
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 KINDS = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
 
@@ -39,7 +39,7 @@ class Cluster(LaggingCluster):
         self.timers: dict[str, float] = {}
 
     def wake(self, keys):
-        assert not any(isinstance(key, Delayed) for key in keys)
+        assert not any(isinstance(key, DelayedKey) for key in keys)
         self.queue |= keys
 
     @property
@@ -103,7 +103,11 @@ class Cluster(LaggingCluster):
 
     def phase(self, name, phase, *, ready=False):
         pod = self.pod(name)
-        condition = {"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": stamp(self.now)}
+        condition = {
+            "type": "Ready",
+            "status": "True" if ready else "False",
+            "lastTransitionTime": format_time(self.now),
+        }
         self.store(POD, pod | {"status": {"phase": phase, "conditions": [condition]}})
 
     def ready(self, *names):

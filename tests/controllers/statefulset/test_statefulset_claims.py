@@ -9,7 +9,7 @@ from controller_manager.controllers.statefulset.identity import set_names
 from controller_manager.reconcile.contract import Create, Update
 from controller_manager.reconcile.kinds import CLAIM, POD, STATEFUL_SET
 from controller_manager.reconcile.profile import PROFILES
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 DATA = {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}]}
 TWO = {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}, {"metadata": {"name": "log"}, "spec": {}}]}
@@ -85,7 +85,7 @@ def test_s18_a_claim_from_an_earlier_life_is_used_again(settled_cluster):
 
 def test_s19_a_pod_waits_while_its_claim_is_being_deleted(make_cluster, stateful_set):
     cluster = make_cluster(stateful_set(replicas=1, **DATA))
-    cluster.add({"metadata": {"name": "data-web-0", "deletionTimestamp": stamp(cluster.now)}, "spec": {}}, CLAIM)
+    cluster.add({"metadata": {"name": "data-web-0", "deletionTimestamp": format_time(cluster.now)}, "spec": {}}, CLAIM)
 
     ran = cluster.run()
 
@@ -136,7 +136,7 @@ def test_a_claim_that_somebody_else_made_meanwhile_is_no_event_of_its_own(make_c
 
 def test_parallel_makes_the_pods_whose_claims_exist(make_cluster, stateful_set):
     cluster = make_cluster(stateful_set(podManagementPolicy="Parallel", **DATA))
-    cluster.add({"metadata": {"name": "data-web-1", "deletionTimestamp": stamp(cluster.now)}, "spec": {}}, CLAIM)
+    cluster.add({"metadata": {"name": "data-web-1", "deletionTimestamp": format_time(cluster.now)}, "spec": {}}, CLAIM)
 
     ran = cluster.run()
 
@@ -159,7 +159,7 @@ def test_a_pending_pod_whose_claim_is_being_deleted_is_an_error_without_an_event
     cluster = make_cluster(stateful_set(replicas=1, **DATA))
     cluster.run()
     claim = cluster.claim("data-web-0")
-    cluster.store(CLAIM, claim | {"metadata": claim["metadata"] | {"deletionTimestamp": stamp(cluster.now)}})
+    cluster.store(CLAIM, claim | {"metadata": claim["metadata"] | {"deletionTimestamp": format_time(cluster.now)}})
 
     ran = cluster.run()
 
@@ -309,7 +309,7 @@ def test_s30_an_ordinal_back_in_range_before_its_pod_went_keeps_its_claim(settle
 def test_s31_claims_of_an_orphaning_deletion_stay(settled_cluster):
     cluster = settled_cluster(**retention(deleted="Delete"))
     live = cluster.objects[STATEFUL_SET]["ns/web"]
-    meta = live["metadata"] | {"deletionTimestamp": stamp(cluster.now), "finalizers": ["orphan"]}
+    meta = live["metadata"] | {"deletionTimestamp": format_time(cluster.now), "finalizers": ["orphan"]}
     cluster.store(STATEFUL_SET, live | {"metadata": meta})
     for kind in (POD, CLAIM):  # what the garbage collector does
         for obj in list(cluster.objects[kind].values()):

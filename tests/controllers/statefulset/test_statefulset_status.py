@@ -5,14 +5,14 @@ from typing import Any
 from apiserver.api.errors import ApiError, forbidden
 from controller_manager.reconcile.contract import Create, Update
 from controller_manager.reconcile.kinds import POD, STATEFUL_SET
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 PARALLEL = {"podManagementPolicy": "Parallel"}
 
 
 def test_s33_a_set_that_is_being_deleted_makes_and_deletes_nothing(settled_cluster):
     cluster = settled_cluster()
-    meta = {"deletionTimestamp": stamp(cluster.now), "finalizers": ["foregroundDeletion"]}
+    meta = {"deletionTimestamp": format_time(cluster.now), "finalizers": ["foregroundDeletion"]}
     live = cluster.objects[STATEFUL_SET]["ns/web"]
     cluster.store(STATEFUL_SET, live | {"metadata": live["metadata"] | meta})
     cluster.edit(replicas=5)

@@ -7,7 +7,7 @@ from controller_manager.controllers.volume import storageclass
 from controller_manager.controllers.volume.persistentvolume import SPEC, claim_deleted, class_changed, volume_changed
 from controller_manager.reconcile.contract import Change, Create, Delete, Enqueue, Get, RecordEvent, Update
 from controller_manager.reconcile.kinds import CLAIM, STORAGE_CLASS, VOLUME
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 SIMULATED = "mockube.io/simulated"
 BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
@@ -45,7 +45,7 @@ def test_the_phase_of_a_volume_follows_its_claim(do, make, now, volume, claims, 
     done = do(make.volume(**volume), *(make.claim(**claim) for claim in claims))
     assert phases(done) == ([expected] if expected else [])
     times = [request.obj["status"]["lastPhaseTransitionTime"] for request in done.of(Update)]
-    assert times == [stamp(now)] * len(times)
+    assert times == [format_time(now)] * len(times)
 
 
 def test_before_a_volume_is_released_the_server_is_asked_for_its_claim(do, make):

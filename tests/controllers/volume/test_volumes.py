@@ -20,9 +20,9 @@ from controller_manager.reconcile.volumes import (
     claim_keys,
     claim_status,
     class_of,
-    is_for,
-    mismatch,
-    names_class,
+    has_class,
+    is_reserved_for,
+    mismatch_reason,
     unbound_volume,
     volume_status,
 )
@@ -89,7 +89,7 @@ def test_a_claim_that_waits_for_a_pod_gets_only_what_is_meant_for_it(make):
     ],
 )
 def test_why_a_volume_is_not_what_a_claim_asks_for(make, volume, expected):
-    assert mismatch(make.volume(**volume), make.claim()) == expected
+    assert mismatch_reason(make.volume(**volume), make.claim()) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_why_a_volume_is_not_what_a_claim_asks_for(make, volume, expected):
     ],
 )
 def test_a_class_is_named_by_field_or_annotation_or_not_at_all(make, claim, expected, names):
-    assert (class_of(make.claim(**claim)), names_class(make.claim(**claim))) == (expected, names)
+    assert (class_of(make.claim(**claim)), has_class(make.claim(**claim))) == (expected, names)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_class_is_named_by_field_or_annotation_or_not_at_all(make, claim, expe
     ],
 )
 def test_whom_a_volume_is_for(make, reference, expected):
-    assert is_for(make.volume(spec={"claimRef": reference}), make.claim()) is expected
+    assert is_reserved_for(make.volume(spec={"claimRef": reference}), make.claim()) is expected
 
 
 def test_the_claims_of_a_pod_are_those_of_its_volumes(make):
@@ -223,7 +223,7 @@ def test_a_volume_is_made_as_it_was_asked_for(make):
     volume = new_volume(claim, make.storage_class(reclaimPolicy="Retain", mountOptions=["ro"]), None)
     assert volume["metadata"] == {"name": "pvc-uid-data", "annotations": {BY: PROVISIONER}}
     spec = volume["spec"]
-    assert is_for(volume, claim)
+    assert is_reserved_for(volume, claim)
     assert spec["claimRef"]["uid"] == "uid-data"
     assert {name: spec[name] for name in spec if name not in ("claimRef", "hostPath")} == {
         "accessModes": list(TWO_MODES),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from controller_manager.kruise.cloneset.rolling import Diff, pods_to_update
 from controller_manager.kruise.cloneset.spec import Strategy, members_of
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 NOW = 1_800_000_000.0
 REVISION = "web-new"
@@ -20,7 +20,7 @@ GATE = "InPlaceUpdateReady"
 
 def a_pod(name="p", *, revision=REVISION, ready="True", age=60, gate=None, state=None, grace=False, phase="Running"):
     """A pod that is ready, or not, since `age` seconds; its gate, lifecycle and grace as they are given."""
-    conditions = [{"type": "Ready", "status": ready, "lastTransitionTime": stamp(NOW - age)}]
+    conditions = [{"type": "Ready", "status": ready, "lastTransitionTime": format_time(NOW - age)}]
     conditions += [{"type": GATE, "status": gate}] if gate else []
     labels = {"controller-revision-hash": revision} | ({STATE: state} if state else {})
     return {
@@ -29,7 +29,7 @@ def a_pod(name="p", *, revision=REVISION, ready="True", age=60, gate=None, state
             "uid": f"uid-{name}",
             "labels": labels,
             "annotations": {GRACE: '{"revision":"web-new"}'} if grace else {},
-            "creationTimestamp": stamp(NOW - 1000),
+            "creationTimestamp": format_time(NOW - 1000),
         },
         "spec": {"nodeName": "node-1", "containers": []},
         "status": {"phase": phase, "conditions": conditions},

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from controller_manager.kruise.pod_lifecycle import STATE_LABEL, UPDATING, changes_sync
-from controller_manager.reconcile.in_place import GATE, GRACE
+from controller_manager.reconcile.in_place import GRACE_ANNOTATION, READINESS_GATE
 
 POD: dict[str, Any] = {
     "metadata": {"name": "p", "resourceVersion": "1", "generation": 1, "labels": {"a": "b"}, "annotations": {"a": "b"}},
@@ -35,7 +35,7 @@ def changed(pod: dict[str, Any], part: str, **fields: Any) -> dict[str, Any]:
         ("spec", {"nodeName": "other"}),
         ("status", {"phase": "Failed"}),
         ("status", {"conditions": [{"type": "Ready", "status": "False"}]}),
-        ("status", {"conditions": [{"type": "Ready", "status": "True"}, {"type": GATE, "status": "True"}]}),
+        ("status", {"conditions": [{"type": "Ready", "status": "True"}, {"type": READINESS_GATE, "status": "True"}]}),
     ],
 )
 def test_a_change_that_is_counted_matters(part: str, fields: dict[str, Any]) -> None:
@@ -60,8 +60,8 @@ def test_a_change_that_nothing_depends_on_does_not(part: str, fields: dict[str, 
     ("part", "fields"),
     [
         ("metadata", {"labels": {STATE_LABEL: UPDATING}}),
-        ("metadata", {"annotations": {GRACE: "{}"}}),
-        ("status", {"conditions": [{"type": GATE, "status": "False"}]}),
+        ("metadata", {"annotations": {GRACE_ANNOTATION: "{}"}}),
+        ("status", {"conditions": [{"type": READINESS_GATE, "status": "False"}]}),
     ],
 )
 def test_containers_matter_while_the_pod_is_updated_in_place(part: str, fields: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from controller_manager.kruise.cloneset.ranks import in_deletion_order, in_updat
 from controller_manager.kruise.cloneset.rolling import Diff, diff_of, limit_ready, pods_to_delete, pods_to_update
 from controller_manager.kruise.cloneset.spec import Member, Strategy
 from controller_manager.reconcile.kinds import NODE
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 NOW = 1_800_000_000.0
 
@@ -19,7 +19,7 @@ def a_pod(name, node="node-1", *, phase="Running", ready=60.0, age=100.0, restar
     """A pod that is ready since so many seconds, None where it is not."""
     condition = {"type": "Ready", "status": "False" if ready is None else "True"}
     if ready:
-        condition["lastTransitionTime"] = stamp(NOW - ready)
+        condition["lastTransitionTime"] = format_time(NOW - ready)
     annotations = {"controller.kubernetes.io/pod-deletion-cost": str(cost)} if cost is not None else {}
     return {
         "metadata": {
@@ -27,7 +27,7 @@ def a_pod(name, node="node-1", *, phase="Running", ready=60.0, age=100.0, restar
             "uid": f"uid-{name}",
             "labels": {},
             "annotations": annotations,
-            "creationTimestamp": stamp(NOW - age),
+            "creationTimestamp": format_time(NOW - age),
         },
         "spec": {"nodeName": node} if node else {},
         "status": {"phase": phase, "conditions": [condition], "containerStatuses": [{"restartCount": restarts}]},

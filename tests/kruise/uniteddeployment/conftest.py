@@ -34,7 +34,7 @@ from controller_manager.reconcile.kinds import (
     UNITED_DEPLOYMENT,
 )
 from controller_manager.reconcile.pods import is_active
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 NOW = 1_800_000_000.0
 TEMPLATES = {
@@ -102,7 +102,7 @@ class Lab:
         if "name" not in meta:
             meta["name"] = f"{meta['generateName']}{self._count:05d}"
         if "uid" not in meta:
-            meta |= {"uid": f"uid-{self._count}", "creationTimestamp": stamp(self.now), "generation": 1}
+            meta |= {"uid": f"uid-{self._count}", "creationTimestamp": format_time(self.now), "generation": 1}
         meta["resourceVersion"] = str(self._count)
         self.objects[kind][key_of(obj)] = obj
         return copy.deepcopy(obj)
@@ -274,7 +274,7 @@ class Lab:
         scheduled = {"type": "PodScheduled", "status": "True" if placed else "False"}
         if not placed:
             scheduled["reason"] = "Unschedulable"
-        since = stamp(self.now)
+        since = format_time(self.now)
         if conditions and conditions[-1]["status"] == str(placed and ready):
             since = conditions[-1]["lastTransitionTime"]
         condition = {"type": "Ready", "status": str(placed and ready), "lastTransitionTime": since}

@@ -9,7 +9,7 @@ import pytest
 from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.kubelet.pods.steps import Step
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 START = 1_800_000_000.0
 PLACE = NodeContext("node-1", "172.18.0.2", "10.244.0.2")
@@ -29,14 +29,14 @@ def make_pod() -> Callable[..., Any]:
             "type": "PodScheduled",
             "status": "True",
             "lastProbeTime": None,
-            "lastTransitionTime": stamp(START),
+            "lastTransitionTime": format_time(START),
         }
         named = {"name": "web", "namespace": "default", "uid": "uid-web", "generation": 1, "resourceVersion": "900"}
         return {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": named
-            | {"creationTimestamp": stamp(START)}
+            | {"creationTimestamp": format_time(START)}
             | ({"annotations": annotations} if annotations else {})
             | (meta or {}),
             "spec": {
@@ -56,7 +56,7 @@ def make_node() -> Callable[..., Any]:
     """make_node(name, ready=…, simulated=…, annotations=…, taints=…, heartbeat=…): with a block and an address."""
 
     def make(name="node-1", *, ready="True", simulated=True, annotations=None, taints=None, heartbeat=START):
-        time = stamp(heartbeat)
+        time = format_time(heartbeat)
         condition = {"type": "Ready", "status": ready, "lastHeartbeatTime": time, "lastTransitionTime": time}
         return {
             "apiVersion": "v1",
@@ -65,7 +65,7 @@ def make_node() -> Callable[..., Any]:
                 "name": name,
                 "uid": f"uid-{name}",
                 "resourceVersion": "800",
-                "creationTimestamp": stamp(START),
+                "creationTimestamp": format_time(START),
                 "labels": {"mockube.io/simulated": "true"} if simulated else {},
                 "annotations": annotations or {},
             },

@@ -7,7 +7,7 @@ from triggers import woken
 
 from apiserver.api.errors import conflict, not_found
 from controller_manager.kubelet.pods.controller import SPEC
-from controller_manager.reconcile.contract import Change, Delayed, Delete, RecordEvent, RequeueAfter, Update
+from controller_manager.reconcile.contract import Change, DelayedKey, Delete, RecordEvent, RequeueAfter, Update
 from controller_manager.reconcile.kinds import NODE, POD
 
 KEY = "default/web"
@@ -157,14 +157,14 @@ def test_a_pod_can_be_seen_going(running, make_node, make_world):
     world, old = make_world(SPEC, {NODE: [make_node()]}), running()
     begun = {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}
     going = old | {"metadata": old["metadata"] | begun}
-    assert keys_of(world, POD, old, going) == [Delayed(KEY, 0.3)]
+    assert keys_of(world, POD, old, going) == [DelayedKey(KEY, 0.3)]
     assert keys_of(world, POD, None, going) == [KEY]
 
 
 def test_a_pod_whose_set_is_about_to_open_its_gate_is_started_then_or_after_a_while(make_pod, make_node, make_world):
     world, pod = make_world(SPEC, {NODE: [make_node()]}), make_pod()
     gated = pod | {"spec": pod["spec"] | {"readinessGates": [{"conditionType": "InPlaceUpdateReady"}]}}
-    assert keys_of(world, POD, None, gated) == [Delayed(KEY, 1.0)]
+    assert keys_of(world, POD, None, gated) == [DelayedKey(KEY, 1.0)]
     opened = gated | {"status": {"conditions": [{"type": "InPlaceUpdateReady", "status": "True"}]}}
     assert keys_of(world, POD, gated, opened) == [KEY]
     other = pod | {"spec": pod["spec"] | {"readinessGates": [{"conditionType": "example.com/mine"}]}}

@@ -7,7 +7,7 @@ from controller_manager.kubelet.node.controller import SPEC, START_KEY
 from controller_manager.reconcile.contract import Change, Create, Patch, RecordEvent, RequeueAfter, Settings, Update
 from controller_manager.reconcile.kinds import LEASE, NODE
 from controller_manager.reconcile.nodes import renewal_period
-from controller_manager.reconcile.times import micro_stamp, stamp
+from controller_manager.reconcile.times import format_micro_time, format_time
 
 THREE = Settings(nodes=3)
 
@@ -24,12 +24,12 @@ def made(reconcile):
 def reported(made, now):
     """A node as it was made."""
     node = made()[0]
-    meta = {"uid": "uid-node-1", "resourceVersion": "800", "creationTimestamp": stamp(now)}
+    meta = {"uid": "uid-node-1", "resourceVersion": "800", "creationTimestamp": format_time(now)}
     return {"apiVersion": "v1", "kind": "Node"} | node | {"metadata": node["metadata"] | meta}
 
 
 def lease(name="node-1", *, renewed):
-    spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": micro_stamp(renewed)}
+    spec = {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": format_micro_time(renewed)}
     return {"metadata": {"name": name, "namespace": "kube-node-lease", "resourceVersion": "700"}, "spec": spec}
 
 
@@ -172,7 +172,7 @@ def test_a_status_is_reported_every_five_minutes(reported, reconcile, now):
     world = {NODE: [reported], LEASE: [lease(renewed=now + 300)]}
     [update] = reconcile(SPEC, "node-1", world, at=now + 300).requests()
     ready = update.obj["status"]["conditions"][-1]
-    assert (ready["lastHeartbeatTime"], ready["lastTransitionTime"]) == (stamp(now + 300), stamp(now))
+    assert (ready["lastHeartbeatTime"], ready["lastTransitionTime"]) == (format_time(now + 300), format_time(now))
 
 
 def test_what_people_changed_is_kept(reported, reconcile, now):
@@ -245,7 +245,7 @@ def test_a_node_that_was_given_up_says_that_it_is_there(reported, reconcile, now
     for condition in reported["status"]["conditions"]:
         condition |= {"status": "Unknown", "reason": "NodeStatusUnknown"}
     done = reconcile(SPEC, "node-1", {NODE: [reported], LEASE: [lease(renewed=now)]}, at=now + 5)
-    assert done.of(Update)[0].obj["status"]["conditions"][-1]["lastTransitionTime"] == stamp(now + 5)
+    assert done.of(Update)[0].obj["status"]["conditions"][-1]["lastTransitionTime"] == format_time(now + 5)
     assert done.events == ["NodeReady: Node node-1 status is now: NodeReady"]
 
 
@@ -274,9 +274,9 @@ def test_a_heartbeat_that_cannot_be_is_followed_by_a_report(reconcile, reported,
     }
     done = reconcile(SPEC, "node-1", {NODE: [node], LEASE: [lease(renewed=now)]})
     (update,) = done.of(Update)
-    assert update.obj["status"]["conditions"][-1]["lastHeartbeatTime"] == stamp(now)
+    assert update.obj["status"]["conditions"][-1]["lastHeartbeatTime"] == format_time(now)
 
 
 def test_a_lease_from_the_future_is_renewed(reconcile, reported, now):
     done = reconcile(SPEC, "node-1", {NODE: [reported], LEASE: [lease(renewed=now + 1e9)]}, lambda _: {})
-    assert done.of(Patch)[-1].body["spec"]["renewTime"] == micro_stamp(now)
+    assert done.of(Patch)[-1].body["spec"]["renewTime"] == format_micro_time(now)

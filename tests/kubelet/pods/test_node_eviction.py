@@ -8,7 +8,7 @@ from controller_manager.controllers.tainteviction import SPEC
 from controller_manager.reconcile.contract import Change, Delete, Patch, RequeueAfter
 from controller_manager.reconcile.kinds import NODE, POD
 from controller_manager.reconcile.taints import tolerated_for, tolerates
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 KEY = "default/web"
 TAINT = {"key": "example.com/closed", "effect": "NoExecute"}
@@ -88,7 +88,7 @@ def test_a_pod_that_does_not_tolerate_goes_at_once_and_says_why(look, now):
             "status": "True",
             "reason": "DeletionByTaintManager",
             "message": "Taint manager: deleting due to NoExecute taint",
-            "lastTransitionTime": stamp(now),
+            "lastTransitionTime": format_time(now),
         }
     ]
     assert done.events == ["TaintManagerEviction: Marking for deletion Pod default/web"]
@@ -99,7 +99,7 @@ def test_a_pod_that_tolerates_for_ever_stays(look):
 
 
 def test_a_pod_stays_from_when_the_taint_was_added(look, now):
-    taints = [TAINT | {"timeAdded": stamp(now + 10)}]
+    taints = [TAINT | {"timeAdded": format_time(now + 10)}]
     given = {"tolerations": [toleration(300)], "taints": taints}
     assert look(20, **given).actions == [RequeueAfter(290)]
     assert look(309, **given).actions == [RequeueAfter(1)]
@@ -107,7 +107,7 @@ def test_a_pod_stays_from_when_the_taint_was_added(look, now):
 
 
 def test_a_pod_that_came_after_the_taint_stays_from_when_it_came(look, now):
-    taints = [TAINT | {"timeAdded": stamp(now - 1000)}]
+    taints = [TAINT | {"timeAdded": format_time(now - 1000)}]
     assert look(20, tolerations=[toleration(300)], taints=taints).actions == [RequeueAfter(280)]
 
 

@@ -6,7 +6,7 @@ from apiserver.api.errors import not_found
 from controller_manager.controllers.nodelifecycle.controller import SPEC
 from controller_manager.reconcile.contract import Batch, Patch, RequeueAfter, Update
 from controller_manager.reconcile.kinds import LEASE, NODE, POD
-from controller_manager.reconcile.times import micro_stamp, stamp
+from controller_manager.reconcile.times import format_micro_time, format_time
 
 GRACE, DOUBT = 50, 5
 
@@ -14,7 +14,7 @@ GRACE, DOUBT = 50, 5
 def lease(renewed):
     return {
         "metadata": {"name": "node-1", "namespace": "kube-node-lease", "resourceVersion": "700"},
-        "spec": {"renewTime": micro_stamp(renewed)},
+        "spec": {"renewTime": format_micro_time(renewed)},
     }
 
 
@@ -81,15 +81,15 @@ def test_a_node_that_is_silent_is_given_up(new_cluster, now):
     ready = update.obj["status"]["conditions"][0]
     assert (ready["message"], ready["lastTransitionTime"]) == (
         "Kubelet stopped posting node status.",
-        stamp(now + 50),
+        format_time(now + 50),
     )
     assert done.events == ["NodeNotReady: Node node-1 status is now: NodeNotReady"]
     assert patch.body == {
         "metadata": {"resourceVersion": "800"},
         "spec": {
             "taints": [
-                taint("unreachable", "NoSchedule", timeAdded=stamp(now + 50)),
-                taint("unreachable", "NoExecute", timeAdded=stamp(now + 50)),
+                taint("unreachable", "NoSchedule", timeAdded=format_time(now + 50)),
+                taint("unreachable", "NoExecute", timeAdded=format_time(now + 50)),
             ]
         },
     }
@@ -139,7 +139,7 @@ def test_the_pods_of_a_node_that_is_given_up_are_not_ready(new_cluster, make_pod
     done = cluster.look(50)
     [patch] = done.of(Batch)[0].requests
     assert (patch.key, patch.subresource) == ("default/ready", "status")
-    condition = {"type": "Ready", "status": "False", "lastTransitionTime": stamp(now + 50)}
+    condition = {"type": "Ready", "status": "False", "lastTransitionTime": format_time(now + 50)}
     assert patch.body == {"metadata": {"uid": "uid-ready"}, "status": {"conditions": [condition]}}
     assert "NodeNotReady: Node is not ready" in done.events
 

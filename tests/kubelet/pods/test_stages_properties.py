@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 
 START = 1_800_000_000.0
 PLACE = NodeContext("node-1", "172.18.0.2", "10.244.0.2")
@@ -52,7 +52,7 @@ def pods(draw):
     if limit := draw(st.sampled_from([None, 20])):
         spec["activeDeadlineSeconds"] = limit
     meta = {"name": "p", "namespace": "ns", "uid": "u", "generation": 1, "annotations": wishes}
-    return {"metadata": meta | {"creationTimestamp": stamp(START)}, "spec": spec, "status": {"phase": "Pending"}}
+    return {"metadata": meta | {"creationTimestamp": format_time(START)}, "spec": spec, "status": {"phase": "Pending"}}
 
 
 def statuses(pod):

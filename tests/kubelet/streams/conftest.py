@@ -94,7 +94,7 @@ class Stage:
         self._revision += 1
         meta = {"resourceVersion": str(self._revision), "uid": f"uid-{obj['metadata']['name']}"} | obj["metadata"]
         whole = {"apiVersion": kind.api_version, "kind": kind.kind} | obj | {"metadata": meta}
-        self.world.cache(kind).put(whole)
+        self.world.get_or_create(kind).put(whole)
         return whole
 
     def pod(self, name: str = "web", **more: Any) -> Any:
@@ -116,7 +116,7 @@ class Stage:
 
     def gone(self, pod: Any) -> None:
         """The pod is deleted."""
-        self.world.cache(POD).remove(pod)
+        self.world.get_or_create(POD).remove(pod)
 
     def ended(self, pod: Any, code: int = 1) -> Any:
         """Its first container has ended."""
@@ -140,7 +140,7 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 async def stage(pki: Certificates) -> AsyncIterator[Stage]:
     world = Caches()
     for kind in (CLAIM, CONFIG_MAP, NODE, POD, SERVICE):
-        world.cache(kind)
+        world.get_or_create(kind)
     new_stage = Stage(world, StageClock(), pki)
     settings = StreamSettings(pki.kubelet, pki.kubelet_key, pki.authority)
     async with serving_streams(world, settings, new_stage.clock, new_stage.perform) as port:
@@ -214,7 +214,7 @@ async def cluster(directory: Path) -> AsyncIterator[RunningControlPlane]:
     """A server, a node, two pods on it, and who answers for its kubelet."""
     world = Caches()
     for kind in (CLAIM, CONFIG_MAP, NODE, POD, SERVICE):
-        world.cache(kind)
+        world.get_or_create(kind)
     async with control_plane(check(Config(secure_port=0)), directory) as running:
         pki = running.certificates
         tls = ssl.create_default_context(cafile=str(pki.authority))
@@ -226,8 +226,8 @@ async def cluster(directory: Path) -> AsyncIterator[RunningControlPlane]:
         ):
             endpoint = {"mockube.io/kubelet-endpoint": f"127.0.0.1:{port}"}
             await _ask(client, "POST", "/api/v1/nodes", {"metadata": {"name": "node-1", "annotations": endpoint}})
-            world.cache(POD).put(await _pod(client, "web", _started()))
-            world.cache(POD).put(await _pod(client, "slow", {"waiting": {"reason": "ContainerCreating"}}))
+            world.get_or_create(POD).put(await _pod(client, "web", _started()))
+            world.get_or_create(POD).put(await _pod(client, "slow", {"waiting": {"reason": "ContainerCreating"}}))
             yield running
 
 

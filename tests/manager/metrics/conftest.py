@@ -17,8 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.config import Config, check
 from controller_manager.flags import from_arguments
-from controller_manager.manager import managing
-from controller_manager.runtime.kubeconfig import load
+from controller_manager.manager import run_manager
+from controller_manager.runtime.kubeconfig import load_kubeconfig
 from mockube.control_plane import control_plane
 from mockube.manager import ManagerOptions, arguments
 from mockube.threads import in_thread
@@ -112,8 +112,8 @@ async def living(directory: Path, wait_for: Wait, *flags: str) -> AsyncIterator[
         given = arguments(running, ManagerOptions(nodes=3, metrics_port=0, extra_flags=flags))
         config, _ = from_arguments(given)
         assert config.kubeconfig is not None
-        async with managing(config, load(config.kubeconfig)) as manager:
-            await manager.until_ready()
+        async with run_manager(config, load_kubeconfig(config.kubeconfig)) as manager:
+            await manager.wait_until_ready()
             certificates = running.certificates
             trust = ssl.create_default_context(cafile=certificates.authority)
             yield Live(running.url, manager.metrics_url, directory, certificates.token, trust, wait_for)

@@ -16,7 +16,7 @@ from controller_manager.controllers.replicaset import controller as replicaset
 from controller_manager.reconcile.contract import (
     Batch,
     Create,
-    Delayed,
+    DelayedKey,
     Delete,
     Get,
     Patch,
@@ -31,7 +31,7 @@ from controller_manager.reconcile.contract import (
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 from controller_manager.reconcile.metric_defs import Measure
 from controller_manager.reconcile.profile import NEWEST, Profile
-from controller_manager.reconcile.times import stamp
+from controller_manager.reconcile.times import format_time
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.expectations import Expectations
 
@@ -77,7 +77,7 @@ class Server:
         made["metadata"].setdefault("name", made["metadata"].get("generateName", "") + f"{self.made:05d}")
         if (key := key_of(made)) in self.objects[kind]:
             raise already_exists(kind.group, kind.plural, made["metadata"]["name"])
-        made["metadata"] |= {"uid": f"uid-{self.made}", "generation": 1, "creationTimestamp": stamp(self.now)}
+        made["metadata"] |= {"uid": f"uid-{self.made}", "generation": 1, "creationTimestamp": format_time(self.now)}
         return self.store(kind, key, made | {"apiVersion": kind.api_version, "kind": kind.kind})
 
     def update(self, kind: Any, obj: Any, part: str = "") -> Any:
@@ -107,7 +107,9 @@ class Server:
         if kind is POD:
             if "deletionTimestamp" in old["metadata"]:
                 return old
-            return self.store(kind, key, old | {"metadata": old["metadata"] | {"deletionTimestamp": stamp(self.now)}})
+            return self.store(
+                kind, key, old | {"metadata": old["metadata"] | {"deletionTimestamp": format_time(self.now)}}
+            )
         self.remove(kind, key)
         for child, pod in list(self.objects[POD].items()):  # what the garbage collector would do
             if kind is REPLICA_SET and pod["metadata"]["ownerReferences"][0]["uid"] == old["metadata"]["uid"]:
@@ -167,16 +169,16 @@ class Cluster:
             for spec in (deployment.SPEC, replicaset.SPEC)
         }
         for controller in self.running.values():
-            self.caches.provide(controller.spec)
+            self.caches.prepare_for(controller.spec)
         for kind in KINDS:
-            self.caches.cache(kind).replace(self.server.objects[kind].values(), self.server.revision)
+            self.caches.get_or_create(kind).replace(self.server.objects[kind].values(), self.server.revision)
             self.server.unseen[kind].clear()
         for controller in self.running.values():
             for watch in controller.spec.watches:
                 if watch.trigger is not None:
-                    self.caches.cache(watch.kind).listen(self._listener(controller, watch.trigger))
-        self.caches.cache(DEPLOYMENT).resync()
-        self.caches.cache(REPLICA_SET).resync()
+                    self.caches.get_or_create(watch.kind).add_listener(self._listener(controller, watch.trigger))
+        self.caches.get_or_create(DEPLOYMENT).resync()
+        self.caches.get_or_create(REPLICA_SET).resync()
 
     def _add(self, name: str, key: str) -> None:
         self.running[name].add(key)
@@ -184,13 +186,13 @@ class Cluster:
     def _listener(self, running: Running, trigger: Any) -> Any:
         def listen(change: Any) -> None:
             for key in triggered_keys(trigger, self.caches, change):
-                running.add(key.key if isinstance(key, Delayed) else key)
+                running.add(key.key if isinstance(key, DelayedKey) else key)
 
         return listen
 
     def deliver(self, kind: Any, number: int = 1_000_000) -> None:
         """Let the cache of a kind see so many events that it has not seen yet."""
-        unseen, cache = self.server.unseen[kind], self.caches.cache(kind)
+        unseen, cache = self.server.unseen[kind], self.caches.get_or_create(kind)
         for _ in range(min(number, len(unseen))):
             obj, gone = unseen.popleft()
             (cache.remove if gone else cache.put)(obj)
@@ -198,7 +200,7 @@ class Cluster:
     def relist(self, kind: Any) -> None:
         """Lose the events of a kind that were not seen yet; only what is left of them is."""
         self.server.unseen[kind].clear()
-        self.caches.cache(kind).replace(self.server.objects[kind].values(), self.server.revision)
+        self.caches.get_or_create(kind).replace(self.server.objects[kind].values(), self.server.revision)
 
     def run(self, name: str) -> bool:
         """Run one key of a controller; False where none waits."""
@@ -206,7 +208,7 @@ class Cluster:
         if not running.queue:
             return False
         key = running.queue.pop(0)
-        if running.awaited.blocked(key, lambda: running.add(key), now=self.server.now):
+        if running.awaited.seconds_blocked(key, lambda: running.add(key), now=self.server.now):
             return True
         seen = running.spec.observe(self.caches, key)
         if seen is not None:
@@ -249,7 +251,7 @@ class Cluster:
             return error
         if self.server.revision != before:
             self.writes.append(request)
-        running.awaited.wrote(key, request, answer, now=self.server.now)
+        running.awaited.expect(key, request, answer, now=self.server.now)
         return answer
 
     def sleep(self, seconds: float) -> None:
@@ -268,7 +270,7 @@ class Cluster:
 
     def set_ready(self, pod: Any, ready: str = "True") -> None:
         """Set the Ready condition of a pod, as a kubelet does."""
-        condition = {"type": "Ready", "status": ready, "lastTransitionTime": stamp(self.server.now)}
+        condition = {"type": "Ready", "status": ready, "lastTransitionTime": format_time(self.server.now)}
         status = {"phase": "Running", "conditions": [condition]}
         self.server.update(POD, self.server.get(POD, key_of(pod)) | {"status": status}, "status")
 

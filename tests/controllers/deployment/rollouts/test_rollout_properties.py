@@ -70,7 +70,7 @@ def do(cluster, name, value):
         "go_back": lambda _: cluster.annotate(**{ROLLBACK_TO: "0"}),
         "work": cluster.work,
         "relist": cluster.relist,
-        "resync": lambda kind: cluster.caches.cache(kind).resync(),
+        "resync": lambda kind: cluster.caches.get_or_create(kind).resync(),
         "restart": lambda _: cluster.start(),
         "sleep": lambda seconds: sleep(cluster, seconds),
         "deliver": lambda what: cluster.deliver(*what),

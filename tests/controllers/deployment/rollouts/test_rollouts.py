@@ -37,7 +37,7 @@ def test_a_rollout_replaces_all_pods_and_a_quiet_cluster_writes_nothing(make_clu
     assert cluster.progress == "True/NewReplicaSetAvailable"
     cluster.writes.clear()
     for kind in (DEPLOYMENT, REPLICA_SET):
-        cluster.caches.cache(kind).resync()
+        cluster.caches.get_or_create(kind).resync()
     cluster.sleep(10_000)
     cluster.settle()
     assert cluster.writes == []
