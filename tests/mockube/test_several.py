@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from loop_leaks import open_transports
 from patience import SECONDS
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -55,25 +58,36 @@ def test_several_servers_need_a_store_that_they_can_share(environment: dict[str,
     )
 
 
-def session(kubeconfig: str) -> tuple[str, aiohttp.ClientSession]:
-    """Where the servers are, and a client that opens a connection for each request, so that all of them are asked."""
-    config = yaml.safe_load(Path(kubeconfig).read_text())
-    cluster, token = config["clusters"][0]["cluster"], config["users"][0]["user"]["token"]
+@asynccontextmanager
+async def session(kubeconfig: dict[str, Any]) -> AsyncIterator[tuple[str, aiohttp.ClientSession]]:
+    """The servers' URL, and a client that opens a connection for each request, so that all of them are asked.
+
+    A connection over TLS is closed when its server has answered the farewell, which the client does not wait for.
+    """
+    cluster, token = kubeconfig["clusters"][0]["cluster"], kubeconfig["users"][0]["user"]["token"]
     trust = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
     connector = aiohttp.TCPConnector(ssl=trust, force_close=True)
-    return cluster["server"], aiohttp.ClientSession(connector=connector, headers={"Authorization": f"Bearer {token}"})
+    async with aiohttp.ClientSession(connector=connector, headers={"Authorization": f"Bearer {token}"}) as client:
+        yield cluster["server"], client
+    await until(lambda: not open_transports(asyncio.get_running_loop()))
 
 
-async def test_servers_that_are_started_again_one_by_one_lose_nothing_that_they_have_acknowledged(several: Any) -> None:
+@pytest.fixture
+def kubeconfig(several: Any) -> Any:
+    return yaml.safe_load(Path(several.kubeconfig).read_text())
+
+
+async def test_servers_that_are_started_again_one_by_one_lose_nothing_that_they_have_acknowledged(
+    several: Any, kubeconfig: Any
+) -> None:
     """Clients see nothing worse than a connection that breaks, or a 503 that asks them to try again."""
     keeper, module = several.process.pid, "apiserver"
-    url, client = session(several.kubeconfig)
     acknowledged: list[str] = []
     odd: list[str] = []
     done = asyncio.Event()
     numbers = count()
 
-    async def write() -> None:
+    async def write(url: str, client: aiohttp.ClientSession) -> None:
         while not done.is_set():
             name = f"a{next(numbers)}"
             body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
@@ -87,8 +101,8 @@ async def test_servers_that_are_started_again_one_by_one_lose_nothing_that_they_
             except aiohttp.ClientConnectionError:
                 continue
 
-    async with client:
-        writers = [asyncio.create_task(write()) for _ in range(4)]
+    async with session(kubeconfig) as (url, client):
+        writers = [asyncio.create_task(write(url, client)) for _ in range(4)]
         for stop in (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM):
             (old,) = await until(lambda: of_module(keeper, module))
             before = len(acknowledged)
