@@ -7,7 +7,7 @@ from apiserver.api.meta import Obj
 from controller_manager.controllers import podgc, tainteviction
 from controller_manager.controllers.nodelifecycle.controller import SPEC as NODE_LIFECYCLE
 from controller_manager.controllers.replicaset import controller as replicaset
-from controller_manager.controllers.replicaset.deletion_ages import age_ratios
+from controller_manager.controllers.replicaset.controller import age_ratios
 from controller_manager.controllers.statefulset.metrics import allowed, unavailable
 from controller_manager.reconcile.contract import Delete, Get, Patch
 from controller_manager.reconcile.kinds import NODE, POD, REPLICA_SET

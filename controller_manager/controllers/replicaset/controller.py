@@ -1,7 +1,7 @@
 """Keeps the number of pods of a ReplicaSet or a similar object: creates and deletes pods, and counts them."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,7 +9,6 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
-from controller_manager.controllers.replicaset.deletion_ages import age_ratios
 from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
@@ -41,7 +40,7 @@ from controller_manager.reconcile.controller_ref import (
 from controller_manager.reconcile.kinds import POD, REPLICA_SET, Kind
 from controller_manager.reconcile.metric_defs import Measure, MetricDef, exponential
 from controller_manager.reconcile.pod_triggers import pod_changed
-from controller_manager.reconcile.pods import in_deletion_order, is_active, is_terminal, pod_from_template
+from controller_manager.reconcile.pods import in_deletion_order, is_active, is_ready, is_terminal, pod_from_template
 from controller_manager.reconcile.profile import Profile
 from controller_manager.reconcile.replicas import (
     REPLICA_FAILURE,
@@ -52,6 +51,7 @@ from controller_manager.reconcile.replicas import (
     status_of,
 )
 from controller_manager.reconcile.retry_on_conflict import update
+from controller_manager.reconcile.times import parse_time
 
 BURST_REPLICAS = 500
 """How many pods are created or deleted at a time (BurstReplicas)."""
@@ -255,6 +255,27 @@ def _report_invalid(observed: Observed, error: str, now: float) -> Plan:
     old = observed.owner.get("status") or {}
     names = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
     yield from _update_status(observed, PodCounts(*(old.get(name) or 0 for name in names)), failure, now)
+
+
+def age_ratios(ranked: Sequence[Obj], number: int, now: float) -> Iterator[float]:
+    """Yield the age of each deleted ready pod, as a multiple of the youngest's; nothing if that age is not positive.
+
+    (replica_set.go reportSortingDeletionAgeRatioMetric)
+
+    Args:
+        ranked: all pods, in the order of deletion.
+        number: how many of them are deleted.
+        now: the time.
+    """
+    youngest = min((_age(pod, now) for pod in ranked if is_ready(pod)), default=0)
+    if youngest > 0:
+        yield from (float(_age(pod, now) // youngest) for pod in ranked[:number] if is_ready(pod))
+
+
+def _age(pod: Obj, now: float) -> int:
+    """Return a pod's age in milliseconds, or 0 if it has no creation time."""
+    created = pod["metadata"].get("creationTimestamp")
+    return int((now - parse_time(created)) * 1000) if created else 0
 
 
 def controller_of_kind(row: OwnerKind) -> Spec:

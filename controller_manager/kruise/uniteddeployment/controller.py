@@ -7,8 +7,7 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
-from controller_manager.kruise.uniteddeployment.allocation.choice import allocate
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import AllocationError
+from controller_manager.kruise.uniteddeployment.allocation import AllocationError, allocate
 from controller_manager.kruise.uniteddeployment.schedulability import relax_target, schedulability_of
 from controller_manager.kruise.uniteddeployment.status import Report, status_after, status_of
 from controller_manager.kruise.uniteddeployment.subset_objects import SubsetTarget, targets_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from apiserver.api.meta import Obj, labels_of
 from apiserver.api.united_deployments import schedule_strategy
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import SubsetState
+from controller_manager.kruise.uniteddeployment.allocation import SubsetState
 from controller_manager.kruise.uniteddeployment.subsets import RESERVED_LABEL, Subset, revision_of
 from controller_manager.reconcile.conditions import FALSE, TRUE, condition_of, phase_of
 from controller_manager.reconcile.pods import is_ready, ready_since

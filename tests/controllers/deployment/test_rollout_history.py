@@ -14,8 +14,8 @@ from controller_manager.controllers.deployment.history import (
     with_template_of,
     without_rollback,
 )
-from controller_manager.controllers.deployment.new_replica_set import new_replica_set, replica_set_name, scaling_message
 from controller_manager.controllers.deployment.replica_sets import partition_sets
+from controller_manager.controllers.deployment.sync import new_replica_set, replica_set_name, scaling_message
 from controller_manager.reconcile.profile import NEWEST, PROFILES
 
 REVISION = "deployment.kubernetes.io/revision"

@@ -3,15 +3,16 @@
 import pytest
 
 from apiserver.api.united_deployments import share_of
-from controller_manager.kruise.uniteddeployment.allocation.choice import allocate
-from controller_manager.kruise.uniteddeployment.allocation.elastic import allocate_adaptive, allocate_elastic
-from controller_manager.kruise.uniteddeployment.allocation.reservation import allocate_with_reservation
-from controller_manager.kruise.uniteddeployment.allocation.specified import allocate_specified
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
+from controller_manager.kruise.uniteddeployment.allocation import (
     UNLIMITED,
     AllocationError,
     Bounds,
     SubsetState,
+    allocate,
+    allocate_adaptive,
+    allocate_elastic,
+    allocate_specified,
+    allocate_with_reservation,
 )
 
 

@@ -5,14 +5,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller_manager.kruise.uniteddeployment.allocation.elastic import allocate_adaptive, allocate_elastic
-from controller_manager.kruise.uniteddeployment.allocation.reservation import allocate_with_reservation
-from controller_manager.kruise.uniteddeployment.allocation.specified import allocate_specified
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
+from controller_manager.kruise.uniteddeployment.allocation import (
     NEW_SUBSET,
     UNLIMITED,
     Bounds,
     SubsetState,
+    allocate_adaptive,
+    allocate_elastic,
+    allocate_specified,
+    allocate_with_reservation,
 )
 
 SIZE = st.integers(0, 40)

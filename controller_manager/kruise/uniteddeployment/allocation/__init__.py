@@ -1,1 +1,0 @@
-"""Allocation of a UnitedDeployment's pods to its subsets, one file per algorithm (allocator.go). Pure arithmetic."""
