@@ -116,8 +116,8 @@ def test_the_next_start_uses_what_is_there(directory: Path) -> None:
 def test_a_start_that_makes_nothing_does_not_import_cryptography(directory: Path) -> None:
     made(directory)
     program = (
-        "import sys; from pathlib import Path; from mockube.certificates import ensure\n"
-        f"ensure(Path({str(directory)!r}), {NAMES!r}, now={NOW})\n"
+        "import sys; from pathlib import Path; from mockube.certificates import ensure_certificates\n"
+        f"ensure_certificates(Path({str(directory)!r}), {NAMES!r}, now={NOW})\n"
         "print('cryptography' in sys.modules)"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -34,7 +34,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Run, s
     """Return a function that counts the starts of a program with so many seconds for each sign of life."""
 
     def count(run: Run, program: str, patience: float) -> int:
-        for name, seconds in {"PULSE": 0.05, "HUNG": patience, "FIRST_WAIT": 0.05}.items():
+        for name, seconds in {"CHECK_INTERVAL": 0.05, "HANG_TIMEOUT": patience, "BASE_DELAY": 0.05}.items():
             monkeypatch.setattr(supervisor, name, seconds)
         return run(starts(program, tmp_path / "answered"))
 
