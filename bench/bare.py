@@ -67,7 +67,7 @@ class Broadcast:
                     await stream.write(chunk)
 
 
-class Bare:
+class BareHandler:
     """One handler for all requests."""
 
     def __init__(self, answers: dict[str, bytes], broadcast: Broadcast) -> None:
@@ -102,7 +102,7 @@ async def serve(arguments: argparse.Namespace) -> None:
     frames = directory / "frames"
     lines = frames.read_bytes().splitlines(keepends=True) if frames.exists() else [b"{}\n"]
     broadcast = Broadcast(cycle(lines))
-    bare = Bare(read_answers(directory), broadcast)
+    bare = BareHandler(read_answers(directory), broadcast)
     config = Config(
         secure_port=0,
         tls_cert_file=pki / "apiserver.crt",

@@ -15,7 +15,7 @@ import stored
 import wrk
 from bare import write_answers
 from servers import HERE, Server, bare, import_seconds, ours
-from wrk import Load, Measured
+from wrk import Load, LoadResult
 
 CONNECTIONS = 16
 STORED = 20_000
@@ -189,8 +189,8 @@ class Pair:
 class Loads:
     """The loads of two servers, round by round."""
 
-    ours: list[Measured]
-    beside: list[Measured]
+    ours: list[LoadResult]
+    beside: list[LoadResult]
 
     def row(self, work: str, target: float | None) -> Row:
         """Return the row that compares the rates."""

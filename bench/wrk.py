@@ -35,7 +35,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class LoadResult:
     """The result of a load: times in ms, the rate in requests per second."""
 
     rate: float
@@ -57,7 +57,7 @@ def version() -> str:
     return output.split("[")[0].removeprefix("wrk").strip()
 
 
-def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa") -> Measured:
+def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa") -> LoadResult:
     """Load a server with wrk.
 
     Args:
@@ -84,7 +84,7 @@ def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa
     if output["errors"]:
         raise RuntimeError(f"{output['errors']} of {output['requests']} requests for {load.path} failed")
     rate = output["requests"] / output["seconds"]
-    return Measured(rate, output["mean"], output["p50"], output["p99"], output["max"], output["requests"])
+    return LoadResult(rate, output["mean"], output["p50"], output["p99"], output["max"], output["requests"])
 
 
 def _command(url: str, token: str, load: Load, seconds: float) -> list[str]:

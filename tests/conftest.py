@@ -143,7 +143,7 @@ def wait_for() -> Callable[[Callable[[], Any]], Any]:
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """The exit code and the output of one command."""
 
     line: str
@@ -177,7 +177,7 @@ class Kubectl:
             env=self.environment | environment,
         )
 
-    def run(self, line: str, given: str = "", **environment: str) -> Ran:
+    def run(self, line: str, given: str = "", **environment: str) -> CommandResult:
         """Run a command to its end; `given` is its standard input."""
         process = self.start(line, **environment)
         try:
@@ -186,7 +186,7 @@ class Kubectl:
             process.kill()
             out, err = process.communicate()
             pytest.fail(f"kubectl {line} hangs: {out}{err}")
-        return Ran(line, process.returncode, out, "".join(_without_own(err)))
+        return CommandResult(line, process.returncode, out, "".join(_without_own(err)))
 
     def says(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
         """Run a command that works; what it prints, to stdout and then to stderr, is the pattern from end to end."""
@@ -217,7 +217,7 @@ class Kubectl:
         path.write_text(text)
         return name
 
-    def _said(self, ran: Ran, pattern: str, *, code: int) -> str:
+    def _said(self, ran: CommandResult, pattern: str, *, code: int) -> str:
         words = ran.words.rstrip("\n")
         assert (ran.code == 0) == (code == 0), f"kubectl {ran.line} ended with {ran.code}: {words}"
         assert re.fullmatch(pattern, words, re.DOTALL), f"kubectl {ran.line} says:\n{words}\n\nnot:\n{pattern}"

@@ -36,7 +36,7 @@ async def url(bare: ModuleType, tmp_path: Path) -> AsyncIterator[str]:
     (tmp_path / "frames").write_bytes(b'{"a":1}\n{"b":2}\n{"c":3}\n')
     bare.write_answers(tmp_path, iter([("/other", b"{}"), (PATH, b'{"kind":"Namespace"}')]))
     broadcast = bare.Broadcast(iter((tmp_path / "frames").read_bytes().splitlines(keepends=True)))
-    server = bare.Bare(bare.read_answers(tmp_path), broadcast)
+    server = bare.BareHandler(bare.read_answers(tmp_path), broadcast)
     sending = asyncio.create_task(broadcast.run())
     async with listening(Config(secure_port=0), server.handle, stops=()) as port:
         yield f"http://127.0.0.1:{port}"

@@ -64,7 +64,7 @@ def test_addresses_and_networks(value, text):
         ("::1.2.3.256", "IPv4 field has value >255"),
     ],
 )
-def test_an_address_that_is_none_is_told_in_the_words_of_go(value, address, why):
+def test_an_invalid_address_is_reported_in_the_words_of_go(value, address, why):
     head = f'IP Address "{address}" parse error during conversion from string: ParseAddr("{address}")'
     assert value(f"ip('{address}').family() == 4") == f"error: {head}: {why}".replace('\\"', '"')
 

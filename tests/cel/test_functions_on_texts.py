@@ -66,7 +66,7 @@ def test_patterns_are_those_of_re2(value, text):
         ),
     ],
 )
-def test_a_pattern_that_is_none_is_told_in_the_words_of_go(value, text, error):
+def test_an_invalid_pattern_is_reported_in_the_words_of_go(value, text, error):
     assert value(text) == f"error: {error}"
 
 

@@ -80,7 +80,7 @@ def test_good_rules_are_good(refused, rule):
         ),
     ],
 )
-def test_how_rules_are_written_is_told_of_before_what_they_say(refused, rule, message):
+def test_errors_in_how_rules_are_written_come_before_those_in_what_they_say(refused, rule, message):
     schema = ruled(of(a=TEXT), rule, "not an expression")
     assert refused(schema) == message
     assert refused(schema, expressions=False) == message
@@ -138,7 +138,7 @@ def test_only_rules_that_speak_of_before_may_do_without_it(refused, optional):
     ]
 
 
-def test_rules_below_are_told_of_first(refused):
+def test_errors_of_rules_below_come_first(refused):
     schema = ruled(
         of(b=ruled(TEXT, "x"), a=many(ruled(WHOLE, "x")), c=values(ruled(TEXT, "x"))) | {"type": "object"}, "x"
     )

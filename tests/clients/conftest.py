@@ -37,7 +37,7 @@ def namespace(cluster: Cluster) -> str:
 
 
 @dataclass(frozen=True)
-class Forgetful:
+class ForgetfulServer:
     """A server that can be made to forget its history."""
 
     url: str
@@ -46,7 +46,7 @@ class Forgetful:
 
 
 @pytest.fixture
-def forgetful(tmp_path: Path) -> Iterator[Forgetful]:
+def forgetful(tmp_path: Path) -> Iterator[ForgetfulServer]:
     tokens = tmp_path / "tokens.csv"
     tokens.write_text('secret,admin,1,"system:masters"\n')
     with in_thread(serving(check(Config(secure_port=0, token_auth_file=tokens)))) as running:
@@ -55,7 +55,7 @@ def forgetful(tmp_path: Path) -> Iterator[Forgetful]:
         def forget() -> None:
             asyncio.run_coroutine_threadsafe(store.compact(store.revision), store._loop).result()
 
-        yield Forgetful(running.url, "secret", forget)
+        yield ForgetfulServer(running.url, "secret", forget)
 
 
 @pytest.fixture

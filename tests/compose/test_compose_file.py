@@ -179,7 +179,7 @@ def test_prometheus_scrapes_what_listens_under_the_jobs_of_the_other_settings() 
     assert targets == {"apiserver:6443", "controller-manager:10252"} <= listening()
 
 
-def test_prometheus_may_read_the_certificates_that_it_is_told_of() -> None:
+def test_prometheus_may_read_the_certificates_that_its_configuration_names() -> None:
     (tls,) = (job["tls_config"] for job in PROMETHEUS["scrape_configs"] if "tls_config" in job)
     assert all(path.startswith("/etc/mockube/pki/") for path in tls.values())
     assert "insecure_skip_verify" not in tls

@@ -207,7 +207,7 @@ def test_an_evicted_pod_that_is_being_deleted_needs_no_note(do):
     assert numbers(done) == [3, 1, 2, 1]
 
 
-def test_a_pod_that_was_not_deleted_in_time_counts_again_and_is_told_of(do):
+def test_a_pod_that_was_not_deleted_in_time_counts_again_and_is_reported(do):
     status = {"disruptedPods": {"p0": format_time(NOW - 120)}}
     done = do(a_budget(minAvailable=1, status=status), pods(2))
     assert done.events == ["NotDeleted: Pod was expected by PDB default/default to be deleted but it wasn't"]
@@ -261,7 +261,7 @@ def test_a_scale_that_could_not_be_asked_for_is_asked_for_again(do):
     assert done.error.code == 503
 
 
-def test_pods_that_nobody_controls_are_told_of_where_a_scale_is_needed(do):
+def test_pods_that_nobody_controls_are_reported_if_a_scale_is_needed(do):
     all_pods = [a_pod("alone", owner=""), *pods(2)]
     done = do(a_budget(maxUnavailable=1), all_pods, {REPLICA_SET: [a_workload("rs", 2)]})
     assert numbers(done) == [2, 1, 3, 2]
@@ -295,7 +295,7 @@ def test_a_selector_that_cannot_be_understood_is_told_and_allows_nothing(do):
     assert done.error is None
 
 
-def test_a_share_that_is_none_is_told(do):
+def test_an_invalid_percentage_is_reported(do):
     done = do(a_budget(minAvailable="half"), pods(1), {REPLICA_SET: [a_workload("rs", 2)]})
     assert status_of(done)["conditions"][0]["reason"] == "SyncFailed"
     assert done.events[0].startswith("CalculateExpectedPodCountFailed: Failed to calculate")
@@ -343,7 +343,7 @@ def test_other_pods_are_left_alone(do, pod):
     assert do(a_budget(minAvailable=1), [pod], key=POD_KEY).actions == []
 
 
-def test_a_pod_under_several_budgets_is_told_of(make_world, reconcile):
+def test_a_pod_under_several_budgets_is_reported(make_world, reconcile):
     bad = a_budget("a", selector={"matchExpressions": [{"key": "app", "operator": "Like"}]})
     world = make_world(SPEC, {DISRUPTION_BUDGET: [bad, a_budget("y"), a_budget("x", selector={})], POD: [a_pod("p")]})
     done = reconcile(SPEC, POD_KEY, world)

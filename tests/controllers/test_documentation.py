@@ -27,7 +27,7 @@ def table(heading: str) -> list[list[str]]:
     return [row for row in cells[1:] if set("".join(row)) - {"-"}]
 
 
-def test_every_controller_is_told_of_with_its_queue_and_its_flag() -> None:
+def test_every_controller_is_documented_with_its_queue_and_its_flag() -> None:
     documented = [(name, queue, flag) for name, _, queue, flag in table("What runs")]
     flags = {name: f"`--concurrent-{spec.flag}-syncs`" if spec.flag else "" for name, spec in CONTROLLERS.items()}
     assert documented == [(f"`{name}`", f"`{spec.queue or name}`", flags[name]) for name, spec in CONTROLLERS.items()]
@@ -72,7 +72,7 @@ def meters() -> dict[str, tuple[str, ...]]:
     return metrics
 
 
-def test_every_metric_of_a_controller_is_told_of_with_its_labels() -> None:
+def test_every_metric_of_a_controller_is_documented_with_its_labels() -> None:
     documented = {
         name: tuple(label for label in labels.split(", ") if label)
         for names, _, labels in table("Metrics")

@@ -29,7 +29,7 @@ CONTAINERS = [{"name": "c", "image": "i"}]
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 
 
-class Silent:
+class SilentRecorder:
     """An event recorder that drops all events."""
 
     def record(self, _emit, _source) -> None: ...
@@ -83,7 +83,7 @@ async def cluster(tmp_path) -> AsyncIterator[Cluster]:
         caches = Caches()
         caches.prepare_for(SPEC)
         queue = WorkQueue(ItemBackoff(), QueueTally())
-        controller = Controller(SPEC, queue, Dependencies(caches, client, Silent(), Clock()))
+        controller = Controller(SPEC, queue, Dependencies(caches, client, SilentRecorder(), Clock()))
         work = [follow(client, kind, cache, clock=Clock()) for kind, cache in caches.kinds.items()]
         tasks = [asyncio.ensure_future(each) for each in (*work, controller.run())]
         yield Cluster(client, caches)

@@ -52,21 +52,21 @@ class Cluster:
     # -- people
 
     def create(self, who, owners):
-        kind, key = place(who)
+        kind, key = kind_and_key(who)
         if key not in self.store:
             meta = {"namespace": "ns", "name": f"x{who}", "uid": f"uid-{next(self.numbers)}"}
             obj = {"apiVersion": "v1", "kind": kind.kind, "metadata": meta}
             self.write(kind, key, obj, {"ownerReferences": self.references(owners)})
 
     def own(self, who, owners):
-        kind, key = place(who)
+        kind, key = kind_and_key(who)
         if key in self.store:
             self.write(kind, key, self.store[key], {"ownerReferences": self.references(owners)})
 
     def references(self, owners):
         references = {}
         for who, blocking in owners:
-            kind, key = place(who)
+            kind, key = kind_and_key(who)
             owner = self.store.get(key)
             about = {"apiVersion": "v1", "kind": kind.kind, "name": f"x{who}"}
             reference = about | {"uid": owner["metadata"]["uid"]} if owner else NOBODY
@@ -74,7 +74,7 @@ class Cluster:
         return list(references.values())
 
     def delete(self, who, propagation):
-        kind, key = place(who)
+        kind, key = kind_and_key(who)
         if key in self.store:
             self.remove(kind, key, propagation)
 
@@ -162,7 +162,7 @@ class Cluster:
         raise AssertionError(f"it never ends: {list(self.due)}")
 
 
-def place(who):
+def kind_and_key(who):
     return KINDS[who % 2], f"ns/x{who}"
 
 
@@ -198,7 +198,7 @@ def test_what_is_owned_stays_and_what_nobody_owns_any_more_goes(rehearse, steps)
     dependents = {uid: set(owner.dependents) for uid, owner in graph.owners.items()}
     expected: dict[str, set[Any]] = {}
     for key, obj in cluster.store.items():
-        kind, _ = place(int(key[-1]))
+        kind, _ = kind_and_key(int(key[-1]))
         for reference in obj["metadata"].get("ownerReferences", ()):
             expected.setdefault(reference["uid"], set()).add(f"{kind}/{key}")
     assert dependents == expected

@@ -118,7 +118,7 @@ def test_nothing_else_is_touched_while_a_pod_remains(run):
     ],
     ids=["longer than it may take", "ended"],
 )
-def test_a_pod_that_remains_for_no_reason_is_told_of_and_tried_again(run, spec, status):
+def test_a_pod_that_remains_for_no_reason_is_reported_and_tried_again(run, spec, status):
     stuck = an("p", deletionGracePeriodSeconds=30)
     done = run(Content(pods=[stuck]), pods=[stuck | {"spec": spec, "status": status}])
     assert conditions_of(done)["NamespaceDeletionContentFailure"] == (

@@ -142,7 +142,7 @@ def test_without_columns_there_is_the_age():
     assert printer.row({"metadata": {"name": "x"}}).cells_at(NOW) == ["x", None]
 
 
-def test_behind_a_path_that_is_none_no_columns_are_shown():
+def test_behind_an_invalid_path_no_columns_are_shown():
     printer = custom_printer([column("string", ".a"), column("string", ".b[x]"), column("string", ".c")])
     assert [each["name"] for each in printer.column_definitions({})] == ["Name", "Shown"]
     assert printer.row({"metadata": {"name": "x"}, "a": "1", "c": "3"}).cells_at(NOW) == ["x", "1"]

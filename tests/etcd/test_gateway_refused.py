@@ -54,7 +54,7 @@ async def test_a_full_etcd_refuses_writes_and_answers_reads_until_there_is_room(
 # -- compaction
 
 
-async def test_a_watch_of_etcd_that_compaction_overtook_begins_anew_and_watchers_are_told(
+async def test_a_watch_of_etcd_that_compaction_overtook_starts_again_and_watchers_are_told(
     opened, access, etcd, proxy, caplog
 ):
     store = await opened(proxy.url, access=access)

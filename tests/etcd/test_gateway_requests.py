@@ -388,7 +388,7 @@ async def test_a_revision_that_is_not_seen_yet_is_waited_for_before_it_is_compac
     assert len(etcd.of(COMPACTION)) == 1
 
 
-async def test_nobody_compacts_a_cluster_of_which_somebody_else_takes_care(etcd, store):
+async def test_nobody_compacts_a_cluster_that_somebody_else_compacts(etcd, store):
     assert {"etcd watch", "etcd compaction"} & task_names() == {"etcd watch"}
 
 

@@ -42,7 +42,7 @@ def problems(lines, written=WRITTEN) -> str:
     history = etcd_histories.History()
     for line in lines:
         history.add(*line)
-    return "\n".join(etcd_histories.problems(history, [etcd_histories.Written(*each) for each in written]))
+    return "\n".join(etcd_histories.problems(history, [etcd_histories.HistoryEntry(*each) for each in written]))
 
 
 def changed(old: list[Any], new: list[Any] | None) -> list[list[Any]]:

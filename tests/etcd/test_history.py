@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from etcd_histories import History, Written, problems
+from etcd_histories import History, HistoryEntry, problems
 from etcd_networks import severable
 from patience import SECONDS
 
@@ -195,7 +195,7 @@ def everything_written(member, begin: int, end: int) -> list[Any]:
                 kv = event["kv"]
                 key = base64.b64decode(kv["key"]).decode().removeprefix(PLACE)
                 value = None if event.get("type") == "DELETE" else base64.b64decode(kv.get("value", "")).decode()
-                records.append(Written(int(kv["mod_revision"]), key, value))
+                records.append(HistoryEntry(int(kv["mod_revision"]), key, value))
             if records and records[-1].revision >= end:
                 return records
     return records

@@ -61,7 +61,7 @@ async def test_a_page_has_fewer_keys_where_values_are_large(opened, etcd, monkey
     assert sum(read_at_opening[2]) < MAX_PAGE_BYTES
 
 
-async def test_a_compaction_between_two_pages_begins_the_reading_anew(opened, access, etcd, monkeypatch, caplog):
+async def test_a_compaction_between_two_pages_restarts_the_reading(opened, access, etcd, monkeypatch, caplog):
     monkeypatch.setattr("etcd.range_reader.FIRST_PAGE_SIZE", 2)
     other = await opened(etcd.url, access=access)
     for number in range(6):

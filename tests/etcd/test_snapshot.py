@@ -121,7 +121,7 @@ async def test_a_disk_that_fails_while_a_copy_is_read_is_no_damage(durable: Stor
 # -- a server that writes meanwhile
 
 
-class Meanwhile:
+class AfterCopy:
     """Has something happen whenever a database has been copied, before its log is.
 
     Attributes:
@@ -154,8 +154,8 @@ async def database(opened: Opened, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def meanwhile(database: Path, monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
-    return Meanwhile(database, monkeypatch)
+def meanwhile(database: Path, monkeypatch: pytest.MonkeyPatch) -> AfterCopy:
+    return AfterCopy(database, monkeypatch)
 
 
 def write(log: SqliteLog, revision: int) -> None:
@@ -163,7 +163,7 @@ def write(log: SqliteLog, revision: int) -> None:
 
 
 def test_a_copy_during_which_a_server_came_and_went_is_taken_again(
-    database: Path, room: Path, meanwhile: Meanwhile
+    database: Path, room: Path, meanwhile: AfterCopy
 ) -> None:
     def serve(_copy: Path) -> None:
         log = SqliteLog(database)
@@ -177,7 +177,7 @@ def test_a_copy_during_which_a_server_came_and_went_is_taken_again(
 
 
 def test_a_log_that_ends_while_it_is_copied_is_no_part_of_the_next_copy(
-    database: Path, room: Path, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+    database: Path, room: Path, meanwhile: AfterCopy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = SqliteLog(database)
     log.read()
@@ -195,7 +195,7 @@ def test_a_log_that_ends_while_it_is_copied_is_no_part_of_the_next_copy(
 
 
 def test_a_log_may_begin_again_more_often_than_a_copy_may_look_damaged(
-    database: Path, room: Path, meanwhile: Meanwhile
+    database: Path, room: Path, meanwhile: AfterCopy
 ) -> None:
     log = SqliteLog(database)
     log.read()
@@ -213,7 +213,7 @@ def test_a_log_may_begin_again_more_often_than_a_copy_may_look_damaged(
 
 
 def test_a_log_that_is_written_to_the_database_and_goes_on_does_not_spoil_a_copy(
-    database: Path, room: Path, meanwhile: Meanwhile
+    database: Path, room: Path, meanwhile: AfterCopy
 ) -> None:
     log = SqliteLog(database)
     log.read()
@@ -231,7 +231,7 @@ def test_a_log_that_is_written_to_the_database_and_goes_on_does_not_spoil_a_copy
 
 @pytest.mark.parametrize("number", [1, 4, 5])
 def test_a_copy_that_looks_damaged_is_taken_again_up_to_five_times(
-    database: Path, room: Path, meanwhile: Meanwhile, number: int
+    database: Path, room: Path, meanwhile: AfterCopy, number: int
 ) -> None:
     meanwhile.acts = [lambda copy: os.truncate(copy, 10_000)] * number
     if number < 5:
@@ -244,8 +244,8 @@ def test_a_copy_that_looks_damaged_is_taken_again_up_to_five_times(
 
 
 @pytest.mark.parametrize(("seconds", "copies"), [(70.0, 1), (30.25, 2), (20.0, 4)])
-def test_a_log_that_begins_anew_too_often_is_given_up_after_a_minute(
-    database: Path, room: Path, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch, seconds: float, copies: int
+def test_a_log_that_restarts_too_often_is_given_up_after_a_minute(
+    database: Path, room: Path, meanwhile: AfterCopy, monkeypatch: pytest.MonkeyPatch, seconds: float, copies: int
 ) -> None:
     now = 1000.0
     monkeypatch.setattr("etcd.snapshot.time", SimpleNamespace(monotonic=lambda: now))
@@ -266,7 +266,7 @@ def test_a_log_that_begins_anew_too_often_is_given_up_after_a_minute(
 # -- what is damaged
 
 
-async def test_what_is_damaged_is_told_of_the_database_itself(opened: Opened, tmp_path: Path, room: Path) -> None:
+async def test_damage_of_the_database_itself_is_reported_as_such(opened: Opened, tmp_path: Path, room: Path) -> None:
     store = await opened(f"sqlite://{tmp_path}/data")
     await asyncio.gather(*(store.put(f"/registry/a/{number}", b"value" * 500) for number in range(50)))
     await store.close()

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 import pytest
-from watched_cluster import LONG, PODS, Watched, attach, comes_to, deleted, kv_json
+from watched_cluster import LONG, PODS, WatchedCluster, attach, comes_to, deleted, kv_json
 
 from etcd.access import KeyPrefix
 from etcd.cluster import Cluster
@@ -19,12 +19,12 @@ pytestmark = pytest.mark.looptime
 
 
 @pytest.fixture
-def cluster() -> Watched:
-    return Watched()
+def cluster() -> WatchedCluster:
+    return WatchedCluster()
 
 
 @pytest.fixture
-async def feed(cluster: Watched) -> AsyncIterator[WatchCache]:
+async def feed(cluster: WatchedCluster) -> AsyncIterator[WatchCache]:
     engine = Engine()
     following = WatchCache(cast("Cluster", cluster), KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
     yield following

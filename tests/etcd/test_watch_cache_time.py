@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import cast
 
 import pytest
-from watched_cluster import PODS, Watched, attach, comes_to, kv_json
+from watched_cluster import PODS, WatchedCluster, attach, comes_to, kv_json
 
 from etcd.access import KeyPrefix
 from etcd.cluster import Cluster
@@ -16,7 +16,7 @@ from etcd.watch_cache import WatchCache
 pytestmark = pytest.mark.looptime
 
 
-class Applied:
+class SlowApply:
     """Takes events as a store does: that lasts some time, in which the loop does nothing else.
 
     Attributes:
@@ -51,17 +51,17 @@ class Applied:
 
 
 @pytest.fixture
-def cluster() -> Watched:
-    return Watched()
+def cluster() -> WatchedCluster:
+    return WatchedCluster()
 
 
 @pytest.fixture
-async def applied(monkeypatch: pytest.MonkeyPatch) -> Applied:
-    return Applied(monkeypatch)
+async def applied(monkeypatch: pytest.MonkeyPatch) -> SlowApply:
+    return SlowApply(monkeypatch)
 
 
 @pytest.fixture
-async def feed(cluster: Watched, applied: Applied) -> AsyncIterator[WatchCache]:
+async def feed(cluster: WatchedCluster, applied: SlowApply) -> AsyncIterator[WatchCache]:
     following = WatchCache(cast("Cluster", cluster), KeyPrefix("/registry/", "/here/"), attach, applied.engine, applied)
     yield following
     await following.stop()

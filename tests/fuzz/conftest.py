@@ -25,7 +25,7 @@ class Answer:
 
 
 @dataclass(repr=False)
-class Bare:
+class RawClient:
     """A client that sends any bytes at all, over a connection that it keeps as long as the server does."""
 
     host: str
@@ -160,7 +160,7 @@ def ask(complaints: Complaints, tmp_path_factory: pytest.TempPathFactory) -> Ite
     tokens = tmp_path_factory.mktemp("fuzz") / "tokens.csv"
     tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
     config = check(Config(secure_port=0, token_auth_file=tokens))
-    with in_thread(serving(config)) as running, closing(Bare(running.host, running.port)) as client:
+    with in_thread(serving(config)) as running, closing(RawClient(running.host, running.port)) as client:
 
         def asked(method: str, path: str, *, body: bytes = b"", **headers: str) -> Answer:
             given = {name.replace("_", "-"): value.encode("latin-1") for name, value in headers.items() if value}

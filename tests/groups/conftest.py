@@ -80,7 +80,7 @@ def pod() -> Callable[..., Obj]:
 
 
 @pytest.fixture
-def told_of_pod(pod: Callable[..., Obj]) -> Callable[..., list[str]]:
+def errors_of_pod(pod: Callable[..., Obj]) -> Callable[..., list[str]]:
     """Return a function that lists the validation errors of a new pod with such a spec."""
     return lambda spec, **container: [str(error) for error in VALIDATORS["", "Pod"].create(pod(spec, **container))]
 

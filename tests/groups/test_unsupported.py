@@ -106,7 +106,7 @@ def definition(strategy="Webhook", versions=("v1", "v2"), group="example.com", k
         (definition(group=GROUP, kind="SidecarSet", versions=("v1alpha1", "v1beta1")), True),
     ],
 )
-def test_a_definition_is_told_of_where_only_a_webhook_could_convert(obj, concerned):
+def test_a_definition_gets_a_warning_where_only_a_webhook_could_convert(obj, concerned):
     assert bool(texts("apiextensions.k8s.io", "CustomResourceDefinition", obj)) is concerned
 
 

@@ -30,7 +30,7 @@ def definition(group: str, plural: str, scope: str) -> str:
     return json.dumps(kinds | {"metadata": {"name": f"{plural}.{group}"}, "spec": spec})
 
 
-class Things:
+class CustomKinds:
     """A kubectl, and two kinds of a group of their own: places of the cluster, and things in namespaces."""
 
     def __init__(self, kubectl: Kubectl) -> None:
@@ -71,12 +71,12 @@ class Things:
 
 @pytest.fixture
 def things(kubectl: Kubectl) -> Any:
-    things = Things(kubectl)
+    things = CustomKinds(kubectl)
     yield things
     kubectl.output(f"delete crd places.{things.group} things.{things.group} --wait=false --ignore-not-found")
 
 
-def test_what_a_custom_object_owns_goes_with_it(things: Things) -> None:
+def test_what_a_custom_object_owns_goes_with_it(things: CustomKinds) -> None:
     owner = things.make("Things", "owner")
     built_in, custom = (
         things.make("ConfigMap", "a", ("Things", "owner")),
@@ -89,21 +89,21 @@ def test_what_a_custom_object_owns_goes_with_it(things: Things) -> None:
     assert things.there(free)
 
 
-def test_a_custom_object_goes_with_its_built_in_owner(things: Things) -> None:
+def test_a_custom_object_goes_with_its_built_in_owner(things: CustomKinds) -> None:
     owner = things.make("ConfigMap", "owner")
     custom = things.make("Things", "a", ("ConfigMap", "owner"))
     things.kubectl.output(f"delete {owner}")
     things.gone(custom)
 
 
-def test_an_owner_of_the_cluster_has_dependents_in_namespaces(things: Things) -> None:
+def test_an_owner_of_the_cluster_has_dependents_in_namespaces(things: CustomKinds) -> None:
     owner = things.make("Places", "owner")
     owned = [things.make(kind, "a", ("Places", "owner")) for kind in ("Things", "ConfigMap", "Places")]
     things.kubectl.output(f"delete {owner}")
     things.gone(*owned)
 
 
-def test_one_of_two_owners_is_enough(things: Things, wait_for: Wait) -> None:
+def test_one_of_two_owners_is_enough(things: CustomKinds, wait_for: Wait) -> None:
     first, second = things.make("Things", "first"), things.make("Places", "second")
     owned = things.make("Things", "a", ("Things", "first"), ("Places", "second"))
     things.kubectl.output(f"delete {first}")
@@ -112,7 +112,7 @@ def test_one_of_two_owners_is_enough(things: Things, wait_for: Wait) -> None:
     things.gone(owned)
 
 
-def test_in_the_foreground_dependents_go_first(things: Things, wait_for: Wait) -> None:
+def test_in_the_foreground_dependents_go_first(things: CustomKinds, wait_for: Wait) -> None:
     owner = things.make("Places", "owner")
     owned = things.make("Things", "a", ("Places", "owner"))
     things.kubectl.output(f"patch {owned} {HOLD}")
@@ -123,7 +123,7 @@ def test_in_the_foreground_dependents_go_first(things: Things, wait_for: Wait) -
     things.gone(owned, owner)
 
 
-def test_orphans_stay(things: Things) -> None:
+def test_orphans_stay(things: CustomKinds) -> None:
     owner = things.make("Things", "owner")
     owned = [things.make(kind, "a", ("Things", "owner")) for kind in ("Things", "ConfigMap")]
     things.kubectl.output(f"delete {owner} --cascade=orphan")
@@ -131,7 +131,7 @@ def test_orphans_stay(things: Things) -> None:
     assert all("ownerReferences" not in things.there(name)["metadata"] for name in owned)
 
 
-def test_an_owner_that_is_not_there_takes_its_dependent_with_it(things: Things) -> None:
+def test_an_owner_that_is_not_there_takes_its_dependent_with_it(things: CustomKinds) -> None:
     things.make("Things", "owner")
     reference = things._reference("Things", "owner")
     things.kubectl.output(f"delete things.{things.group} owner")
@@ -141,14 +141,14 @@ def test_an_owner_that_is_not_there_takes_its_dependent_with_it(things: Things) 
     things.gone(f"things.{things.group}/late")
 
 
-def test_the_end_of_a_kind_takes_what_its_objects_own(things: Things) -> None:
+def test_the_end_of_a_kind_takes_what_its_objects_own(things: CustomKinds) -> None:
     things.make("Places", "owner")
     owned = [things.make(kind, "a", ("Places", "owner")) for kind in ("Things", "ConfigMap")]
     things.kubectl.output(f"delete crd places.{things.group}")
     things.gone(*owned)
 
 
-def test_a_namespace_goes_with_its_custom_objects_and_tells_what_holds_it(things: Things, wait_for: Wait) -> None:
+def test_a_namespace_goes_with_its_custom_objects_and_tells_what_holds_it(things: CustomKinds, wait_for: Wait) -> None:
     name = f"{things.kubectl.namespace}-more"
     things.kubectl.output(f"create namespace {name}")
     for letter in "ab":
@@ -174,7 +174,7 @@ def test_a_namespace_goes_with_its_custom_objects_and_tells_what_holds_it(things
     things.gone(f"namespace/{name}")
 
 
-def test_a_kind_that_comes_and_goes_again_and_again_is_followed(things: Things) -> None:
+def test_a_kind_that_comes_and_goes_again_and_again_is_followed(things: CustomKinds) -> None:
     for number in range(3):
         owner = things.make("ConfigMap", f"owner{number}")
         owned = things.make("Things", f"a{number}", ("ConfigMap", f"owner{number}"))
@@ -185,7 +185,7 @@ def test_a_kind_that_comes_and_goes_again_and_again_is_followed(things: Things) 
         things.kubectl.output(f"wait crd/things.{things.group} --for=condition=Established --timeout=300s")
 
 
-def test_a_kind_whose_scope_changes_by_a_new_definition_is_followed(things: Things) -> None:
+def test_a_kind_whose_scope_changes_by_a_new_definition_is_followed(things: CustomKinds) -> None:
     things.kubectl.output(f"delete crd things.{things.group}")
     things.kubectl.output("create -f -", definition(things.group, "things", "Cluster"))
     things.kubectl.output(f"wait crd/things.{things.group} --for=condition=Established --timeout=300s")

@@ -29,7 +29,7 @@ TURN = 16
 
 
 @dataclass(frozen=True)
-class Two:
+class TwoManagers:
     """A server, a manager that leads and one that waits."""
 
     kubectl: Kubectl
@@ -49,12 +49,12 @@ class Two:
 
 
 @pytest.fixture
-def two(serve: Any, manage: Any, kubectl_at: Any) -> Callable[..., Two]:
-    def start(*terms: str) -> Two:
+def two(serve: Any, manage: Any, kubectl_at: Any) -> Callable[..., TwoManagers]:
+    def start(*terms: str) -> TwoManagers:
         server = serve()
         leader = manage(server.kubeconfig, *terms)
         assert leader.line().startswith("ready")
-        return Two(kubectl_at(server.kubeconfig), leader, manage(server.kubeconfig, *terms), server.kubeconfig)
+        return TwoManagers(kubectl_at(server.kubeconfig), leader, manage(server.kubeconfig, *terms), server.kubeconfig)
 
     return start
 

@@ -42,7 +42,7 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
 @dataclass
-class Maker:
+class ObjectMaker:
     """Makes odd objects, the same from the same seed.
 
     Attributes:
@@ -144,7 +144,7 @@ class Attack:
     numbers: Iterator[int] = field(default_factory=count)
 
     def __post_init__(self) -> None:
-        self.maker = Maker(self.fate)
+        self.maker = ObjectMaker(self.fate)
 
     async def go(self, writes: int) -> None:
         for _ in range(NAMESPACES):

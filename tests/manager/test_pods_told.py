@@ -22,7 +22,7 @@ def first(kubectl: Kubectl, line: str, pattern: str) -> str:
     raise AssertionError(f"kubectl {line} never says {pattern}")
 
 
-def test_a_pod_that_runs_is_told_of_from_its_binding_on(kubectl: Kubectl) -> None:
+def test_a_pod_that_runs_is_shown_from_its_binding_on(kubectl: Kubectl) -> None:
     kubectl.says("run web --image=nginx:1 --port=80 --labels=app=web", "pod/web created")
     kubectl.says("wait pod/web --for=condition=Ready --timeout=300s", "pod/web condition met")
     first(kubectl, "get events --watch --no-headers", r" Started ")
@@ -59,7 +59,7 @@ def test_a_crash_loop_backs_off_and_counts_its_restarts(kubectl: Kubectl) -> Non
     )
 
 
-def test_an_image_that_is_not_there_is_told_of_and_can_be_put_right(kubectl: Kubectl, deployment: Write) -> None:
+def test_an_image_that_is_not_there_is_reported_and_can_be_put_right(kubectl: Kubectl, deployment: Write) -> None:
     kubectl.output("apply -f -", deployment(image="nginx:1.161"))
     line = first(kubectl, "get pods --watch --no-headers", "ImagePullBackOff")
     assert re.match(r"web-\S+ +0/1 +ImagePullBackOff +0 +\d+s", line)

@@ -116,7 +116,7 @@ def test_a_second_image_does_not_wait_for_the_first(kubectl: Kubectl, deployment
     assert replica_sets(kubectl) == {"nginx:1": 0, "nginx:2": 0, "nginx:3": 4}
 
 
-def test_a_rollout_that_gets_nowhere_is_told_of_and_stops(kubectl: Kubectl, deployment: Write) -> None:
+def test_a_rollout_that_gets_nowhere_is_reported_and_stops(kubectl: Kubectl, deployment: Write) -> None:
     """Rows D6 and D7: nothing is taken back by itself, and an undo does not wait for what never gets ready."""
     strategy = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
     many = {"replicas": 10, "strategy": strategy, "progressDeadlineSeconds": 1}

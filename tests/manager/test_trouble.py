@@ -57,7 +57,7 @@ def test_a_server_that_was_away_is_found_again_and_nothing_was_given_up(
 
 
 @dataclass(frozen=True)
-class Here:
+class LocalServer:
     """A server on the test's own loop.
 
     Attributes:
@@ -89,12 +89,12 @@ def here(tmp_path: Path, kubectl_at: Any, monkeypatch: pytest.MonkeyPatch) -> Ca
             yield server
 
     @asynccontextmanager
-    async def run() -> AsyncIterator[Here]:
+    async def run() -> AsyncIterator[LocalServer]:
         monkeypatch.setattr("mockube.control_plane.serving", kept)
         config = check(Config(secure_port=0, empties_namespaces=False))
         async with control_plane(config, tmp_path / "data") as running:
             kubectl = await asyncio.to_thread(kubectl_at, running.kubeconfig)
-            yield Here(kubectl, running.kubeconfig, servers[0].registry.storage.store)
+            yield LocalServer(kubectl, running.kubeconfig, servers[0].registry.storage.store)
 
     return run
 

@@ -13,24 +13,24 @@ from patience import SECONDS
 
 
 @dataclass(frozen=True)
-class Up:
+class UpProcess:
     """A `mockube up` of its own process that has said it is ready."""
 
     process: subprocess.Popen[str]
     greeting: str
 
-    def found(self, pattern: str) -> str:
+    def greeting_match(self, pattern: str) -> str:
         match = re.search(pattern, self.greeting)
         assert match, self.greeting
         return match[1]
 
     @property
     def url(self) -> str:
-        return self.found(r"ready at (\S+)")
+        return self.greeting_match(r"ready at (\S+)")
 
     @property
     def kubeconfig(self) -> str:
-        return self.found(r"export KUBECONFIG=(\S+)")
+        return self.greeting_match(r"export KUBECONFIG=(\S+)")
 
     def stop(self, name: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
         """The exit code, and what it printed after its greeting to stdout and at all to stderr."""
@@ -39,7 +39,7 @@ class Up:
         return self.process.returncode, out, err
 
 
-Start = Callable[..., Up]
+Start = Callable[..., UpProcess]
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -66,7 +66,7 @@ def up(environment: dict[str, str]) -> Iterator[Start]:
     """
     started: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: str | Path, controllers: bool = False) -> Up:
+    def start(*arguments: str | Path, controllers: bool = False) -> UpProcess:
         process = subprocess.Popen(
             command("up", "--port", "0", *arguments, *(() if controllers else ("--api-only",))),
             stdout=subprocess.PIPE,
@@ -81,7 +81,7 @@ def up(environment: dict[str, str]) -> Iterator[Start]:
             line = process.stdout.readline()
             assert line, f"it ended: {process.communicate(timeout=SECONDS)}"
             lines.append(line)
-        return Up(process, "".join(lines))
+        return UpProcess(process, "".join(lines))
 
     yield start
     for process in started:

@@ -212,7 +212,7 @@ def test_a_damaged_database_is_refused_and_left_alone(refused: Refused, tmp_path
     assert store.read_bytes() == content
 
 
-def test_a_kubeconfig_that_is_none(refused: Refused, tmp_path: Path) -> None:
+def test_an_invalid_kubeconfig(refused: Refused, tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.write_text("kind: Pod\n")
     assert refused("up", "--port", "0", "--kubeconfig", config) == (

@@ -151,7 +151,7 @@ def test_without_a_kubeconfig_outside_a_pod_it_says_what_to_do(monkeypatch: pyte
     assert "--kubeconfig" in errors
 
 
-def test_an_address_that_is_taken_is_told_of(up: Any, tmp_path: Path) -> None:
+def test_an_address_that_is_taken_is_reported(up: Any, tmp_path: Path) -> None:
     server = up("--store", "memory", "--data-dir", tmp_path)
     port = re.search(r":(\d+)$", server.url)
     assert port

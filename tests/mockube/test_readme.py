@@ -54,7 +54,7 @@ def test_what_the_readme_shows_is_what_a_person_sees(
     readme.play(tmp_path, shell, after=1)
 
 
-def test_every_file_of_a_data_directory_is_told_of(up: Callable[..., Any], tmp_path: Path) -> None:
+def test_every_file_of_a_data_directory_is_documented(up: Callable[..., Any], tmp_path: Path) -> None:
     up("--data-dir", tmp_path, controllers=True)
     rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "data.md").read_text(), re.MULTILINE)
     documented = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]

@@ -22,6 +22,9 @@ SPEC.loader.exec_module(words)
         ("told = 1\n", "told: say what it holds"),
         ("for place in ():\n    pass\n", "place: say what it holds"),
         ("class Asked:\n    pass\n", "class Asked"),
+        ("def told():\n    pass\n", "told: say what it returns"),
+        ("async def test_a_list_begins_anew():\n    pass\n", '"anew"'),
+        ("def test_a_version_that_is_none_is_refused():\n    pass\n", '"that is none"'),
     ],
 )
 def test_a_word_that_the_project_does_not_use_is_reported_with_its_line(tmp_path, monkeypatch, source, said):
@@ -30,6 +33,11 @@ def test_a_word_that_the_project_does_not_use_is_reported_with_its_line(tmp_path
     (line,) = words.problems(tmp_path / "a.py")
     assert line.startswith("a.py:")
     assert said in line
+
+
+def test_the_rules_hold_for_tests_and_the_bench_as_for_the_packages():
+    names = {str(path.relative_to(words.ROOT)) for path in words.files()}
+    assert {"apiserver/app.py", "tests/conftest.py", "tests/names/words.py", "bench/run.py"} <= names
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PENDING = Path(__file__).parent / "pending.txt"
-SOURCES = ("apiserver", "controller_manager", "etcd", "mockube")
+SOURCES = ("apiserver", "controller_manager", "etcd", "mockube", "tests", "bench", "docs")
+"""The folders that the rules hold for: the packages, their tests, the bench and the scripts of the documents."""
 
 NAMES = {"found", "mine", "place", "told", "wanted"}
-"""Names that do not say what they hold."""
+"""Names of variables, parameters and functions that do not say what they hold or return."""
 CLASSES = {"Asked", "Due", "Look", "Pass", "Place", "Seen", "Standing", "Told", "Wanted", "Work"}
 """Names of classes that are a role and no thing."""
 OPENING = re.compile(r"(What|Whether|Who|Whom|How)\b(?!.*\?$)")
@@ -42,6 +43,8 @@ def _of_node(node: ast.AST) -> Iterator[tuple[int, str]]:
         yield node.lineno, f"{node.id}: say what it holds"
     if isinstance(node, ast.arg) and node.arg in NAMES:
         yield node.lineno, f"{node.arg}: say what it holds"
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from _of_function(node)
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         doc = ast.get_docstring(node) or ""
         line = getattr(node, "lineno", 1)
@@ -51,8 +54,15 @@ def _of_node(node: ast.AST) -> Iterator[tuple[int, str]]:
             yield line, f'docstring: "{match[0]}"'
 
 
+def _of_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str]]:
+    if function.name in NAMES:
+        yield function.lineno, f"{function.name}: say what it returns"
+    for match in PHRASES.finditer(function.name.replace("_", " ")):
+        yield function.lineno, f'{function.name}: "{match[0]}"'
+
+
 def files() -> list[Path]:
-    """Return all source files that the rules hold for."""
+    """Return all files that the rules hold for."""
     return sorted(path for source in SOURCES for path in (ROOT / source).rglob("*.py"))
 
 

@@ -167,7 +167,7 @@ def condition(type_, status, **more):
     return {"type": type_, "status": status, "lastTransitionTime": "2027-01-01T00:00:00Z"} | more
 
 
-def told(pod, type_):
+def condition_of(pod, type_):
     return next(each for each in pod["status"]["conditions"] if each["type"] == type_)
 
 
@@ -180,14 +180,14 @@ def test_a_gate_is_put_in_once():
 def test_a_pod_becomes_unready_before_it_changes():
     ready = [condition(type_, "True") for type_ in ("Ready", "ContainersReady", READINESS_GATE)]
     pod = with_closed_gate(a_pod("a:1", conditions=ready), NOW)
-    assert told(pod, READINESS_GATE) == {
+    assert condition_of(pod, READINESS_GATE) == {
         "type": READINESS_GATE,
         "status": "False",
         "lastProbeTime": None,
         "lastTransitionTime": TIME,
         "reason": "StartInPlaceUpdate",
     }
-    assert told(pod, "Ready") == {
+    assert condition_of(pod, "Ready") == {
         "type": "Ready",
         "status": "False",
         "lastProbeTime": None,
@@ -208,13 +208,13 @@ def test_a_pod_without_the_gate_stays_ready(gates):
 def test_why_a_pod_is_not_ready_stays_where_containers_are_not(containers):
     known = [condition("Ready", "False", reason="ContainersNotReady")]
     known += [condition("ContainersReady", containers)] if containers else []
-    assert told(with_closed_gate(a_pod("a:1", conditions=known), NOW), "Ready") == known[0]
+    assert condition_of(with_closed_gate(a_pod("a:1", conditions=known), NOW), "Ready") == known[0]
 
 
-def test_other_gates_that_are_closed_are_told_of():
+def test_other_gates_that_are_closed_are_reported():
     ready = [condition("Ready", "True"), condition("ContainersReady", "True")]
     pod = with_closed_gate(a_pod("a:1", conditions=ready, gates=("example.com/x", READINESS_GATE)), NOW)
-    assert told(pod, "Ready")["message"] == (
+    assert condition_of(pod, "Ready")["message"] == (
         'corresponding condition of pod readiness gate "example.com/x" does not exist., '
         f'the status of pod readiness gate "{READINESS_GATE}" is not "True", but False'
     )

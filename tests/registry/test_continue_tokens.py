@@ -34,7 +34,7 @@ def test_a_token_means_what_it_was_made_of(revision, start):
         (token('{"v":"meta.k8s.io/v1","rv":1,"start":"a//b"}'), "a//b"),
     ],
 )
-def test_a_token_that_is_none_is_refused_in_words_of_go(given, why):
+def test_an_invalid_token_is_refused_in_words_of_go(given, why):
     with pytest.raises(ApiError) as refused:
         decode_token(given)
     assert refused.value.code == 400

@@ -8,7 +8,7 @@ BARE = "prefer a domain-qualified finalizer name to avoid accidental conflicts w
 PATHLESS = BARE.replace("name to", "name including a path (/) to")
 
 
-def told(*names, known=None, minor=34):
+def warnings(*names, known=None, minor=34):
     old = None if known is None else {"metadata": {"finalizers": known}}
     return finalizer_warnings({"metadata": {"finalizers": [*names]}}, old, minor)
 
@@ -24,23 +24,23 @@ def told(*names, known=None, minor=34):
         ("foo.example.com", [PATHLESS]),
     ],
 )
-def test_names_without_a_path_are_told_of_but_for_those_of_kubernetes(name, words):
-    assert told(name) == tuple(f'metadata.finalizers: "{name}": {each}' for each in words)
+def test_names_without_a_path_get_a_warning_but_for_those_of_kubernetes(name, words):
+    assert warnings(name) == tuple(f'metadata.finalizers: "{name}": {each}' for each in words)
 
 
 def test_what_is_no_name_is_told_too():
-    first, second = told("a b")
+    first, second = warnings("a b")
     assert first.startswith('metadata.finalizers: "a b": name part must consist of alphanumeric characters')
     assert second == f'metadata.finalizers: "a b": {BARE}'
 
 
 def test_each_is_told_once_in_the_order_of_names_and_not_again():
-    assert [each.split('"')[1] for each in told("b", "a", "b")] == ["a", "b"]
-    assert [each.split('"')[1] for each in told("b", "a", known=["b"])] == ["a"]
-    assert told("b", known=["b"]) == told(known=[]) == ()
+    assert [each.split('"')[1] for each in warnings("b", "a", "b")] == ["a", "b"]
+    assert [each.split('"')[1] for each in warnings("b", "a", known=["b"])] == ["a"]
+    assert warnings("b", known=["b"]) == warnings(known=[]) == ()
 
 
 def test_releases_tell_what_they_told():
-    assert told("foo", minor=28) == ()
-    assert told("foo.example.com", minor=31) == (f'metadata.finalizers: "foo.example.com": {BARE}',)
-    assert told("foo.example.com", minor=32) == (f'metadata.finalizers: "foo.example.com": {PATHLESS}',)
+    assert warnings("foo", minor=28) == ()
+    assert warnings("foo.example.com", minor=31) == (f'metadata.finalizers: "foo.example.com": {BARE}',)
+    assert warnings("foo.example.com", minor=32) == (f'metadata.finalizers: "foo.example.com": {PATHLESS}',)

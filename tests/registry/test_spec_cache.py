@@ -25,7 +25,7 @@ TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}},
 PROFILE = "container.apparmor.security.beta.kubernetes.io/c"
 
 
-class Frozen(dict[str, Any]):
+class FrozenDict(dict[str, Any]):
     """A mapping that must stay as it is."""
 
     def _refuse(self, *_args: Any, **_named: Any) -> Any:
@@ -40,7 +40,7 @@ class Frozen(dict[str, Any]):
 def frozen(value: Any) -> Any:
     """Return an immutable copy of a value: lists have become tuples."""
     if isinstance(value, dict):
-        return Frozen({key: frozen(inner) for key, inner in value.items()})
+        return FrozenDict({key: frozen(inner) for key, inner in value.items()})
     return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 

@@ -203,7 +203,7 @@ def event() -> Callable[..., bytes]:
     return make
 
 
-class Watched:
+class ReflectedCache:
     """A cache with its reflector, and the health that the reflector reports."""
 
     def __init__(self, kind=CONFIG_MAP):
@@ -244,7 +244,7 @@ def following(beside):
 
     @asynccontextmanager
     async def run(client, *, kind=CONFIG_MAP, clock=None, **how):
-        watched = Watched(kind)
+        watched = ReflectedCache(kind)
         work = follow(
             client,
             kind,

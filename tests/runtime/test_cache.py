@@ -325,7 +325,7 @@ def test_a_revision_is_a_number_or_none(text, number):
 # -- all caches
 
 
-class Counted:
+class CountingView:
     """A view that counts changes."""
 
     def __init__(self):
@@ -341,7 +341,7 @@ def a_spec(name, *watches, **more):
 
 def test_a_view_is_made_once_and_hears_of_the_kinds_that_feed_it():
     caches = Caches()
-    more = {"views": {"room": Counted}, "feeds": {"room": (POD, CONFIG_MAP)}}
+    more = {"views": {"room": CountingView}, "feeds": {"room": (POD, CONFIG_MAP)}}
     caches.prepare_for(a_spec("one", Watch(POD), **more))
     first = caches.view("room")
     caches.prepare_for(a_spec("two", Watch(POD), **more))

@@ -33,7 +33,7 @@ class NotingPool:
     """
 
     def __init__(self, address, *, limit, permit):
-        self.place, self.limit, self.permit = address, limit, permit
+        self.server_address, self.limit, self.permit = address, limit, permit
         self.messages, self.seconds, self.outcomes, self.replies = [], [], [], []
         self.under_way = 0
         self.closed = False
@@ -115,7 +115,7 @@ async def test_without_a_token_nobody_is_named(hasty):
 async def test_a_port_that_the_url_does_not_name_is_that_of_its_scheme(hasty, server, host, port):
     async with Client(ClientConfig(server, server_name="other"), hasty) as client:
         pool: Any = client._connections
-    address = pool.place
+    address = pool.server_address
     assert address == ServerAddress(host, port, address.tls, "other")
     assert (address.tls is not None) == server.startswith("https")
     assert pool.closed

@@ -39,7 +39,7 @@ async def test_a_failing_key_backs_off_alone_for_ever(make_stage):
     ],
     ids=lambda error: str(error.code),
 )
-async def test_whatever_the_server_says_its_key_is_tried_again_alone_and_starts_anew_once_it_goes_well(
+async def test_whatever_the_server_says_its_key_is_tried_again_alone_and_starts_afresh_once_it_goes_well(
     make_stage, error
 ):
     answers = [error] * 4 + [None] + [error] * 2

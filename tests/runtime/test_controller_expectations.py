@@ -19,7 +19,7 @@ from controller_manager.runtime.requests import connection_lost
 pytestmark = pytest.mark.looptime
 
 
-class Unheard:
+class UnwatchedServer:
     """A server of whose changes nobody hears."""
 
     async def perform(self, _request):
@@ -35,7 +35,7 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
 
     for metric in (leaks, None):
         counted: list[Any] = []
-        stage = make_stage(once, server=Unheard(), expectation_timeouts=metric)
+        stage = make_stage(once, server=UnwatchedServer(), expectation_timeouts=metric)
         means = dataclasses.replace(stage.controller._dependencies, count=lambda *each, into=counted: into.append(each))
         stage.controller = Controller(stage.spec, stage.queue, means)
         stage.queue.add("a/x")
@@ -46,7 +46,7 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
         assert counted == ([(Measure(leaks, labels=("a", "x")), 0.0)] if metric else [])
 
 
-class Deaf:
+class UnansweringServer:
     """A server that hears everything and whose answers are lost."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Deaf:
 
 @pytest.mark.parametrize("asking", [Delete(POD, "a/x"), Batch([Delete(POD, "a/x")])])
 async def test_a_key_whose_answer_was_lost_runs_when_the_cache_knows(make_stage, asking):
-    server = Deaf()
+    server = UnansweringServer()
 
     def plan(key):
         if len(server.heard) < 2:

@@ -112,7 +112,7 @@ async def test_a_plan_is_closed_before_it_runs_again_also_where_its_action_break
 async def test_what_a_plan_measures_is_counted_with_the_time_since_it_began(make_stage):
     counted, measure = [], Measure(MetricDef("took", "Seconds.", ()))
 
-    class Slow(Server):
+    class SlowServer(Server):
         async def perform_all(self, requests):
             await asyncio.sleep(3)
             return await super().perform_all(requests)
@@ -121,7 +121,7 @@ async def test_what_a_plan_measures_is_counted_with_the_time_since_it_began(make
         yield creations(1)[0]
         yield measure
 
-    stage = make_stage(plan, server=Slow(), watches=(Watch(POD),))
+    stage = make_stage(plan, server=SlowServer(), watches=(Watch(POD),))
     means = dataclasses.replace(stage.controller._dependencies, count=lambda *arguments: counted.append(arguments))
     stage.controller = Controller(stage.spec, stage.queue, means)
     asyncio.get_running_loop().call_later(7, stage.queue.add, "k")

@@ -193,7 +193,7 @@ async def test_the_older_form_may_leave_out_what_the_path_says(documents):
 # -- what is followed
 
 
-class Follows:
+class FakeFollow:
     """Notes which kinds are followed, and fills their caches at once."""
 
     def __init__(self) -> None:
@@ -238,7 +238,7 @@ async def at_work():
     tasks = []
 
     async def start(client, caches):
-        clock, follows = Turns(), Follows()
+        clock, follows = Turns(), FakeFollow()
         discoverer = Discoverer(client, caches, clock, follows)
         tasks.append(asyncio.ensure_future(discoverer.run()))
         await clock.asleep.wait()
@@ -333,7 +333,9 @@ async def test_looks_leave_no_waits_behind(documents, caches, at_work):
     assert len(asyncio.all_tasks()) < tasks + 10
 
 
-async def test_a_kind_that_was_gone_between_two_looks_is_followed_anew_if_its_watcher_waits(documents, caches, at_work):
+async def test_a_kind_that_was_gone_between_two_looks_is_followed_again_if_its_watcher_waits(
+    documents, caches, at_work
+):
     _, clock, follows = await at_work(documents.client, caches)
     await clock.next()
     assert follows.begun == [GIZMO], "a look that finds the same begins nothing"
@@ -373,7 +375,7 @@ async def test_discovery_that_fails_is_tried_again_and_what_was_known_stays(docu
     assert caches.served.find_kind("example.com/v1", "Gizmo") == GIZMO
 
 
-class Late(Follows):
+class LateFollow(FakeFollow):
     """Follows kinds, but only the first list of definitions arrives."""
 
     async def __call__(self, cache) -> None:
@@ -389,7 +391,7 @@ async def test_after_half_a_minute_it_is_begun_without_the_kinds_that_are_late(c
             return aggregated(GIZMO, DEFINITION, OTHER) if path == "/apis" else aggregated()
 
     loop = asyncio.get_running_loop()
-    discoverer = Discoverer(Server(), caches, Turns(), Late())
+    discoverer = Discoverer(Server(), caches, Turns(), LateFollow())
     running = asyncio.ensure_future(discoverer.run())
     began = loop.time()
     await discoverer.wait_until_ready()
@@ -406,7 +408,7 @@ async def test_after_half_a_minute_it_is_begun_without_the_kinds_that_are_late(c
 
 async def test_nobody_is_ready_before_the_first_look(caches):
     nobody: Any = None  # nobody is asked before the first look
-    discoverer = Discoverer(nobody, caches, Turns(), Late())
+    discoverer = Discoverer(nobody, caches, Turns(), LateFollow())
     waiting = asyncio.ensure_future(discoverer.wait_until_ready())
     for _ in range(5):
         await asyncio.sleep(0)

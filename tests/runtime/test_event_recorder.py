@@ -78,7 +78,7 @@ async def test_a_running_series_is_told_again_and_ended_with_its_last_count(clie
     assert event["reason"] == "FailedScheduling"
 
 
-async def test_an_event_that_has_expired_meanwhile_is_made_anew(client, events_once, beside):
+async def test_an_event_that_has_expired_meanwhile_is_created_again(client, events_once, beside):
     recorder = Recorder(client, Clock())
     async with beside(recorder.run()):
         recorder.record(RecordEvent(REGARDING, "Same", "it did"), "x")
@@ -103,7 +103,7 @@ async def test_one_refused_event_does_not_hold_up_others(client, events_once, be
     assert "an event was refused" in caplog.text
 
 
-class Sent(list[Any]):
+class SentRequests(list[Any]):
     """The requests that were sent, and a wait until there are so many."""
 
     def __init__(self):
@@ -124,7 +124,7 @@ class Sent(list[Any]):
 @asynccontextmanager
 async def a_recorder(serve, clock):
     """A recorder, what it sent, and the codes with which its server answers, 201 after them; 0 for no answer."""
-    sent = Sent()
+    sent = SentRequests()
     codes: list[int] = []
     requests: list[Any] = []
 
@@ -198,7 +198,7 @@ async def test_kubelets_and_all_together_keep_to_their_rates(counting, beside, h
 
 async def test_the_controllers_requests_come_first_but_not_for_ever(serve, beside, hasty, monkeypatch):
     monkeypatch.setattr(clients, "BUSY_CONNECTIONS", 2)
-    sent, gate = Sent(), asyncio.Event()
+    sent, gate = SentRequests(), asyncio.Event()
 
     async def handle(request):
         sent.add((await request.json())["kind"])
@@ -234,7 +234,7 @@ async def test_a_namespace_that_goes_away_is_nothing_to_warn_of(cluster, client,
     kept = {"metadata": {"name": "kept", "namespace": "going", "finalizers": ["example.com/kept"]}}
     await client.perform(Create(CONFIG_MAP, kept))
     await client.perform(Delete(NAMESPACE, "going"))
-    codes = Sent()
+    codes = SentRequests()
     about = REGARDING | {"metadata": REGARDING["metadata"] | {"namespace": "going"}}
     observe = lambda method, code, seconds: codes.add((method, code))  # noqa: E731, ARG005 - one line says it
     async with Client(load_kubeconfig(cluster.kubeconfig), Clock(), observe=observe) as counted:
@@ -373,7 +373,7 @@ async def test_what_happened_again_is_a_strategic_patch_and_where_it_is_gone_an_
 
 
 async def test_an_event_that_somebody_else_made_first_is_nothing_to_warn_of(cluster, beside, hasty, caplog):
-    answers = Sent()
+    answers = SentRequests()
     observe = lambda method, code, seconds: answers.add((method, code))  # noqa: E731, ARG005 - one line says it
     async with Client(load_kubeconfig(cluster.kubeconfig), Clock(), observe=observe) as client:
         for count in (1, 2):

@@ -89,7 +89,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("field", ["ca", "client_cert"])
-def test_certificates_that_are_none_are_told(written, field):
+def test_invalid_certificates_are_reported(written, field):
     cluster = {"certificate-authority-data": b64encode(b"no PEM" if field == "ca" else b"").decode()}
     data = b64encode(b"no PEM").decode()
     user = {"client-certificate-data": data, "client-key-data": data} if field == "client_cert" else {}

@@ -36,7 +36,7 @@ def test_an_item_waits_five_milliseconds_and_twice_as_long_each_time_up_to_a_tho
     assert items.when("b") == 0.005
 
 
-def test_a_forgotten_item_begins_anew():
+def test_a_forgotten_item_starts_afresh():
     items = ItemBackoff()
     items.when("a")
     items.forget("a")

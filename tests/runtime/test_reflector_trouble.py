@@ -204,7 +204,7 @@ async def test_a_refused_watch_is_tried_again_later(stub, following, hasty, said
         (),
     ],
 )
-async def test_a_watch_that_tells_garbage_or_ends_early_begins_anew(stub, following, hasty, lots, event, initial_end):
+async def test_a_watch_that_sends_garbage_or_ends_early_starts_again(stub, following, hasty, lots, event, initial_end):
     asked = []
 
     async def handle(request):

@@ -54,7 +54,7 @@ def _pod(uid, app, spec, **more):
     return {"metadata": meta | more, "spec": {"containers": [container], **spec}}
 
 
-class Placing(RuleBasedStateMachine):
+class PlacementMachine(RuleBasedStateMachine):
     """Nodes and pods that come, change and go; some pods are placed by the cluster itself."""
 
     def __init__(self):
@@ -148,5 +148,5 @@ class Placing(RuleBasedStateMachine):
         assert {node.name: node.pods for node in self.cluster.nodes.values() if node.pods} == counted
 
 
-Placing.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-TestPlacing = Placing.TestCase
+PlacementMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestPlacing = PlacementMachine.TestCase

@@ -69,7 +69,7 @@ def test_higher_priority_goes_first_whichever_key_runs_and_then_who_came_first(m
     assert [request.name for request in stage.of(Create)] == ["high", "first", "second", "low"]
 
 
-def test_many_pods_are_bound_in_rounds_of_which_each_wakes_the_next(make_stage, make_node, make_pod):
+def test_many_pods_are_bound_in_rounds_and_each_wakes_the_next(make_stage, make_node, make_pod):
     stage = make_stage(make_node("a", pods=1000))
     stage.put(POD, *(make_pod(f"p{i}") for i in range(150)))
     stage.keys.clear()
@@ -146,7 +146,7 @@ def test_a_pod_that_went_before_it_was_bound_is_forgotten_without_a_word(make_st
     assert stage.node_of("next") == "a"
 
 
-def test_a_binding_of_which_no_answer_came_counts_if_the_watch_says_so(make_stage, make_node, make_pod):
+def test_a_binding_without_an_answer_counts_if_the_watch_says_so(make_stage, make_node, make_pod):
     stage = make_stage(make_node("a", cpu="1"))
 
     def lost(request):

@@ -5,7 +5,7 @@ import pytest
 from apiserver.controllers.crd import BASE_DELAY, MAX_DELAY, BackoffQueue
 
 
-class Time:
+class FakeClock:
     """A clock that is set."""
 
     seconds = 1000.0
@@ -16,7 +16,7 @@ class Time:
 
 @pytest.fixture
 def time():
-    return Time()
+    return FakeClock()
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_what_is_due_first_is_waited_for_and_the_others_wait_on(retries, time):
     assert (retries.due_names(), retries.seconds_to_next()) == (["a"], 0.0)
 
 
-def test_what_went_well_begins_anew_when_it_fails_again(retries):
+def test_what_went_well_starts_afresh_when_it_fails_again(retries):
     for _ in range(5):
         retries.add_rate_limited("a")
     retries.forget("a")

@@ -22,7 +22,7 @@ GONE = (aiohttp.ClientError, ConnectionError, asyncio.TimeoutError)
 
 
 @dataclass
-class Known:
+class ClientView:
     """All that clients have learnt from the server, over all its lives.
 
     Attributes:
@@ -44,7 +44,7 @@ class Known:
     kill: Callable[[], object] = int
 
 
-async def write(session: aiohttp.ClientSession, known: Known, writer: str) -> None:
+async def write(session: aiohttp.ClientSession, known: ClientView, writer: str) -> None:
     """Make objects and change each once, until the server is gone."""
     for number in range(1_000_000):
         name = f"{writer}-{number}"
@@ -61,7 +61,7 @@ async def write(session: aiohttp.ClientSession, known: Known, writer: str) -> No
                 known.kill()
 
 
-async def watch(session: aiohttp.ClientSession, known: Known, *, until: float = math.inf) -> None:
+async def watch(session: aiohttp.ClientSession, known: ClientView, *, until: float = math.inf) -> None:
     """Go on from the last version that was seen, until the server is gone or this version is seen."""
     if known.position >= until:
         return
@@ -79,7 +79,7 @@ async def watch(session: aiohttp.ClientSession, known: Known, *, until: float = 
                 return
 
 
-async def live(url: str, known: Known, *, run: int) -> None:
+async def live(url: str, known: ClientView, *, run: int) -> None:
     """Write and watch until the server is killed under its clients."""
     timeout = aiohttp.ClientTimeout(total=SECONDS)
     async with aiohttp.ClientSession(url, headers=HEADERS, timeout=timeout) as session:
@@ -89,7 +89,7 @@ async def live(url: str, known: Known, *, run: int) -> None:
                 raise end
 
 
-async def check(url: str, known: Known) -> None:
+async def check(url: str, known: ClientView) -> None:
     """All that was acknowledged is there, and nothing that nobody wrote. The watch begins where the first look ends."""
     async with aiohttp.ClientSession(url, headers=HEADERS) as session, session.get(COLLECTION) as response:
         listed = orjson.loads(await response.read())
@@ -109,7 +109,7 @@ async def check(url: str, known: Known) -> None:
 
 @pytest.mark.slow
 async def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, serve: Any) -> None:
-    known, choice = Known(), random.Random(7)
+    known, choice = ClientView(), random.Random(7)
     for run in range(KILLS):
         with serve(tmp_path / "data") as (process, url):
             await check(url, known)
@@ -125,7 +125,7 @@ async def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, s
     assert {name: known.seen[name]["metadata"]["resourceVersion"] for name in written} == written
 
 
-async def catch_up(url: str, known: Known) -> None:
+async def catch_up(url: str, known: ClientView) -> None:
     """Watch until the newest version of all that is there has been told."""
     newest = max(int(obj["metadata"]["resourceVersion"]) for obj in known.acknowledged.values())
     async with aiohttp.ClientSession(url, headers=HEADERS) as session, asyncio.timeout(SECONDS):

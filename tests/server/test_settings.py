@@ -50,14 +50,14 @@ def test_a_file_that_is_no_pem_is_named(flag: str, content: bytes, tmp_path: Pat
     assert f"{flag}: {tmp_path / 'file'} cannot be read as PEM" in message
 
 
-def test_a_pem_that_is_no_certificate_is_told_of(tmp_path: Path) -> None:
+def test_a_pem_that_is_no_certificate_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("-----BEGIN NOTHING-----\n-----END NOTHING-----\n")
     (line,) = refusal(tmp_path, "--secure-port", "0", "--kubelet-certificate-authority", "file").splitlines()
     assert line.startswith("apiserver: --kubelet-client-certificate, --kubelet-certificate-authority: ")
 
 
 @pytest.mark.parametrize("text", ["1.2.3s", "5", "h", ".s", "-1s", "1 h"])
-def test_a_duration_that_is_none_is_refused(text: str, capsys) -> None:
+def test_an_invalid_duration_is_refused(text: str, capsys) -> None:
     with pytest.raises(SystemExit):
         from_arguments([f"--event-ttl={text}"])
     assert "argument --event-ttl: " in capsys.readouterr().err

@@ -23,7 +23,7 @@ class Network:
     net: str
     size: int
 
-    def place(self, number: int) -> str:
+    def namespace(self, number: int) -> str:
         """A namespace."""
         return bridges.host_name(self.name, number)
 

@@ -289,7 +289,7 @@ def standing_contained(folder: Path, network: Any) -> Iterator[ContainedStack]:
     """The services of compose.yaml as they are, all of them well, on a network with room for them."""
     services = interpolated(file()["services"], settings())
     services_up = {name: service for name, service in services.items() if "profiles" not in service}
-    places = {name: network.place(number) for number, name in enumerate(services_up)}
+    places = {name: network.namespace(number) for number, name in enumerate(services_up)}
     hosts = {name: network.host(number) for number, name in enumerate(services_up)}
     with _up(ContainedStack(folder, {}, services_up, places=places, hosts=hosts)) as stack:
         yield stack

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 
-class Written(NamedTuple):
+class HistoryEntry(NamedTuple):
     """A write as the cluster has it in its history, which is whole and in order."""
 
     revision: int
@@ -86,15 +86,15 @@ class History:
 class Truth:
     """The writes of a cluster's history, by key and revision."""
 
-    def __init__(self, written: Sequence[Written]) -> None:
+    def __init__(self, written: Sequence[HistoryEntry]) -> None:
         self.written = written
         self.revisions = [each.revision for each in written]
         self.by_revision = {each.revision: each for each in written}
-        self.by_key: dict[str, list[Written]] = {}
+        self.by_key: dict[str, list[HistoryEntry]] = {}
         for each in written:
             self.by_key.setdefault(each.key, []).append(each)
 
-    def at(self, key: str, revision: int) -> Written | None:
+    def at(self, key: str, revision: int) -> HistoryEntry | None:
         """The newest version of a key that is not newer than a revision; None where it does not exist there."""
         versions = self.by_key.get(key, [])
         index = bisect_right(versions, revision, key=lambda each: each.revision)
@@ -104,7 +104,7 @@ class Truth:
         version = self.at(key, revision)
         return version.revision if version else 0
 
-    def between(self, prefix: str, after: int, until: int) -> list[Written]:
+    def between(self, prefix: str, after: int, until: int) -> list[HistoryEntry]:
         first, last = bisect_right(self.revisions, after), bisect_right(self.revisions, until)
         return [each for each in self.written[first:last] if each.key.startswith(prefix)]
 
@@ -125,7 +125,7 @@ class Clock:
         return self.newest[index - 1] if index else 0
 
 
-def problems(history: History, written: Sequence[Written]) -> list[str]:
+def problems(history: History, written: Sequence[HistoryEntry]) -> list[str]:
     """Return the contradictions in a history; none if all is well."""
     truth, clock = Truth(written), Clock(history)
     faults = [*_writes(history, truth, clock), *_reads(history, truth, clock)]
@@ -170,7 +170,7 @@ def _in_doubt(history: History, truth: Truth, clock: Clock, made: dict[int, Writ
             made[there.revision] = write
 
 
-def _deleter(there: Written, doubtful: Iterable[Write], truth: Truth, clock: Clock) -> Write | None:
+def _deleter(there: HistoryEntry, doubtful: Iterable[Write], truth: Truth, clock: Clock) -> Write | None:
     """Return a write that may have deleted a key, of those that do not know whether they have."""
     before = truth.modified(there.key, there.revision - 1)
     for write in doubtful:

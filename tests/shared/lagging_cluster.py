@@ -48,7 +48,7 @@ def answers_to(batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
 
 
 @dataclass
-class Ran:
+class RunResult:
     """The requests and events of one run of a controller.
 
     Attributes:
@@ -143,9 +143,9 @@ class LaggingCluster:
 
     # -- the controller
 
-    def carry_out(self, key: str, actions: int | None = None) -> Ran:
+    def carry_out(self, key: str, actions: int | None = None) -> RunResult:
         """Plan a key by what the caches show, and do so many actions of the plan, or all."""
-        ran = Ran()
+        ran = RunResult()
         if (seen := self.spec.observe(self.world, key)) is None:
             return ran
         plan, reply = self.spec.reconcile(seen, self.server.now), None
@@ -161,7 +161,7 @@ class LaggingCluster:
             ran.error = error
         return ran
 
-    def _do(self, action: Action, ran: Ran) -> Any:
+    def _do(self, action: Action, ran: RunResult) -> Any:
         match action:
             case RecordEvent():
                 ran.events.append(self.event_text(action))
@@ -178,7 +178,7 @@ class LaggingCluster:
                 return self._ask(ran, action)
         return None
 
-    def _ask(self, ran: Ran, request: Request) -> Obj | ApiError:
+    def _ask(self, ran: RunResult, request: Request) -> Obj | ApiError:
         ran.requests.append(request)
         answer = self.server.perform(request)
         self.own[request.kind] = len(self.server.log[request.kind])

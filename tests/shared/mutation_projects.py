@@ -32,7 +32,7 @@ AS_INSTALLED = {
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """The exit code and the output of the command."""
 
     code: int
@@ -90,13 +90,13 @@ def command(tmp_path: Path) -> Command:
 
 
 @pytest.fixture
-def mutate(command: Command) -> Callable[..., Ran]:
+def mutate(command: Command) -> Callable[..., CommandResult]:
     """mutate(source, tests, *arguments, **tables_and_more): runs the command to its end."""
 
-    def run(source: str, tests: str, *arguments: str, **others: Any) -> Ran:
+    def run(source: str, tests: str, *arguments: str, **others: Any) -> CommandResult:
         command.plant(source, tests, **others)
         with command.start(*arguments) as process:
             out, err = process.communicate(timeout=SECONDS)
-        return Ran(process.returncode, out, err)
+        return CommandResult(process.returncode, out, err)
 
     return run

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from fake_server import FakeServer
-from lagging_cluster import LaggingCluster, Ran
+from lagging_cluster import LaggingCluster, RunResult
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.lifecycle import next_step
@@ -39,7 +39,7 @@ class SetCluster(LaggingCluster):
     def now(self) -> float:
         return self.server.now
 
-    def run(self, *, fresh: bool = True, actions: int | None = None) -> Ran:
+    def run(self, *, fresh: bool = True, actions: int | None = None) -> RunResult:
         """Run the set as the manager would, once its own writes were seen; it may be killed after so many actions."""
         self.catch_up(fresh=fresh)
         self.queue = False
@@ -73,7 +73,7 @@ class SetCluster(LaggingCluster):
         elif step.status is not None:
             self.server.store(POD, pod | {"status": step.status})
 
-    def settle(self) -> list[Ran]:
+    def settle(self) -> list[RunResult]:
         """Let controller and nodes work until nothing is left to do but to wait; gives all runs."""
         runs = []
         for _ in range(self.most):

@@ -43,7 +43,7 @@ async def comes_to(feed: WatchCache, revision: int) -> None:
         await feed.wait_for(revision)
 
 
-class Watched:
+class WatchedCluster:
     """A cluster with two keys at revision 5.
 
     Attributes:

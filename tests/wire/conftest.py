@@ -47,7 +47,7 @@ class Reply(NamedTuple):
         return str(self.json["metadata"]["resourceVersion"])
 
 
-class Watched:
+class WatchStream:
     """The events of a watch, one at a time."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
@@ -134,11 +134,11 @@ class Api:
         return self.running.registry.storage.store.revision
 
     @asynccontextmanager
-    async def watch(self, path: str, **headers: str) -> AsyncIterator[Watched]:
+    async def watch(self, path: str, **headers: str) -> AsyncIterator[WatchStream]:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         async with self.session.get(self.url + path, headers=named) as response:
             assert response.status == 200, await response.text()
-            yield Watched(response)
+            yield WatchStream(response)
 
 
 Open = Callable[..., AbstractAsyncContextManager[Api]]

@@ -19,7 +19,7 @@ async def scheduled(api, **spec: Any) -> Any:
     return reply
 
 
-def told(events: list[Any]) -> list[str]:
+def event_types(events: list[Any]) -> list[str]:
     return [event["type"] for event in events]
 
 
@@ -94,7 +94,7 @@ async def test_a_pod_on_a_node_is_marked_and_then_goes(api) -> None:
         assert (await api.delete(f"{PODS}/a?gracePeriodSeconds=0")).code == 200
         assert (await api.get(f"{PODS}/a")).code == 404
         events = await watched.take(4)
-    assert told(events) == ["MODIFIED", "MODIFIED", "MODIFIED", "DELETED"]
+    assert event_types(events) == ["MODIFIED", "MODIFIED", "MODIFIED", "DELETED"]
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [("", 7), ("?gracePeriodSeconds=3", 3), ("?gracePeriodSeconds=-1", 1)])
@@ -159,7 +159,7 @@ async def test_finalizers_keep_an_object_until_they_are_gone(api) -> None:
         assert last.code == 200
         assert (await api.get(A)).code == 404
         modified, deleted = await watched.take(2)
-    assert told([modified, deleted]) == ["MODIFIED", "DELETED"]
+    assert event_types([modified, deleted]) == ["MODIFIED", "DELETED"]
     assert deleted["object"]["metadata"]["resourceVersion"] == str(api.now)
 
 
@@ -209,7 +209,7 @@ async def test_jobs_orphan_their_pods_where_nobody_says(api) -> None:
         ({"dryRun": ["Some"]}, "dryRun: Unsupported value"),
     ],
 )
-async def test_options_that_are_none_are_422(api, options: Any, words: str) -> None:
+async def test_invalid_options_are_422(api, options: Any, words: str) -> None:
     (made,) = await api.make("a")
     reply = await api.delete(A, options)
     assert (reply.code, reply.json["reason"]) == (422, "Invalid")

@@ -24,7 +24,7 @@ async def test_one_check(api, check: str) -> None:
     assert (reply.code, reply.text) == (200, "ok")
 
 
-async def test_a_check_that_is_none_is_404(api) -> None:
+async def test_an_unknown_check_is_404(api) -> None:
     assert (await api.get("/readyz/nonsense")).code == 404
 
 

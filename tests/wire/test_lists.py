@@ -136,7 +136,7 @@ def token(**fields: Any) -> str:
         (token(v="meta.k8s.io/v1", rv=5, start="//a"), "//a"),
     ],
 )
-async def test_a_token_that_is_none_of_ours_is_400(api, given: str, why: str) -> None:
+async def test_a_token_that_is_not_ours_is_400(api, given: str, why: str) -> None:
     reply = await api.get(f"{CONFIG_MAPS}?limit=2&continue={given}")
     assert reply.code == 400
     assert reply.message == f"invalid continue token: continue key is not valid: {why}"
@@ -265,7 +265,7 @@ async def test_pairs_that_mean_nothing_are_422(api, query: str, wrong: str) -> N
 
 
 @pytest.mark.parametrize("version", ["x", "-1", "1.5"])
-async def test_a_version_that_is_none_is_400(api, version: str) -> None:
+async def test_an_invalid_version_is_400(api, version: str) -> None:
     reply = await api.get(f"{CONFIG_MAPS}?resourceVersion={version}")
     assert (reply.code, reply.json["reason"]) == (400, "BadRequest")
     assert "resourceVersion: Invalid value" in reply.message

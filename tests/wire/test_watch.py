@@ -19,7 +19,7 @@ async def watches(api, count: int) -> bool:
     return bool(await api.watches() == count)
 
 
-def told(events: list[Any]) -> list[tuple[str, str]]:
+def types_and_names(events: list[Any]) -> list[tuple[str, str]]:
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
@@ -30,18 +30,18 @@ def told(events: list[Any]) -> list[tuple[str, str]]:
 async def test_a_watch_from_anywhere_begins_with_what_there_is(api, start: str) -> None:
     await api.make("b", "a")
     async with api.watch(WATCH + start) as watched:
-        assert told(await watched.take(2)) == [("ADDED", "a"), ("ADDED", "b")]
+        assert types_and_names(await watched.take(2)) == [("ADDED", "a"), ("ADDED", "b")]
         await api.make("c")
-        assert told(await watched.take(1)) == [("ADDED", "c")]
+        assert types_and_names(await watched.take(1)) == [("ADDED", "c")]
 
 
 async def test_a_watch_from_a_version_tells_only_what_comes_after_it(api) -> None:
     first, second = await api.make("a", "b")
     await api.delete(f"{CONFIG_MAPS}/a")
     async with api.watch(f"{WATCH}&resourceVersion={first.version}") as watched:
-        assert told(await watched.take(2)) == [("ADDED", "b"), ("DELETED", "a")]
+        assert types_and_names(await watched.take(2)) == [("ADDED", "b"), ("DELETED", "a")]
     async with api.watch(f"{WATCH}&resourceVersion={second.version}") as watched:
-        assert told(await watched.take(1)) == [("DELETED", "a")]
+        assert types_and_names(await watched.take(1)) == [("DELETED", "a")]
 
 
 async def test_a_watch_from_a_version_that_is_compacted_is_one_error_event(api) -> None:
@@ -59,11 +59,11 @@ async def test_a_watch_from_a_version_to_come_waits_for_it(api) -> None:
     (made,) = await api.make("a")
     async with api.watch(f"{WATCH}&resourceVersion={int(made.version) + 1}") as watched:
         await api.make("b", "c")
-        assert told(await watched.take(1)) == [("ADDED", "c")]
+        assert types_and_names(await watched.take(1)) == [("ADDED", "c")]
 
 
 @pytest.mark.parametrize("version", ["-1", "abc", "1.5", "0x1"])
-async def test_a_version_that_is_none_is_refused_before_the_stream_begins(api, version: str) -> None:
+async def test_an_invalid_version_is_refused_before_the_stream_begins(api, version: str) -> None:
     reply = await api.get(f"{WATCH}&resourceVersion={version}")
     assert (reply.code, reply.json["reason"]) == (400, "BadRequest")
 
@@ -116,9 +116,9 @@ async def test_field_selectors_hold_for_what_there_is_and_for_what_comes(api) ->
         for name, node in (("there", "two"), ("here", "one")):
             target = {"target": {"kind": "Node", "name": node}, "metadata": {"name": name}}
             assert (await api.post(f"{pods}/{name}/binding", target)).code == 201
-        assert told(await watched.take(1)) == [("ADDED", "here")]
+        assert types_and_names(await watched.take(1)) == [("ADDED", "here")]
         await api.delete(f"{pods}/here?gracePeriodSeconds=0")
-        assert told(await watched.take(2)) == [("MODIFIED", "here"), ("DELETED", "here")]
+        assert types_and_names(await watched.take(2)) == [("MODIFIED", "here"), ("DELETED", "here")]
 
 
 async def test_a_field_that_cannot_be_selected_is_refused(api) -> None:
@@ -132,7 +132,7 @@ async def test_a_watch_of_one_namespace_sees_no_other(api) -> None:
     async with api.watch(f"{WATCH}&resourceVersion={api.now}") as watched:
         await api.make("other", path="/api/v1/namespaces/default2/configmaps")
         await api.make("mine")
-        assert told(await watched.take(1)) == [("ADDED", "mine")]
+        assert types_and_names(await watched.take(1)) == [("ADDED", "mine")]
 
 
 # Forms.
@@ -177,7 +177,7 @@ async def test_a_watch_may_prefer_protobuf_and_take_json(api) -> None:
     await api.make("a")
     accept = "application/vnd.kubernetes.protobuf;stream=watch,application/json;stream=watch"
     async with api.watch(WATCH, Accept=accept) as watched:
-        assert told(await watched.take(1)) == [("ADDED", "a")]
+        assert types_and_names(await watched.take(1)) == [("ADDED", "a")]
 
 
 # Other ways to ask.
@@ -195,7 +195,7 @@ async def test_a_watch_may_prefer_protobuf_and_take_json(api) -> None:
 async def test_older_ways_to_watch(api, path: str, names: list[str]) -> None:
     await api.make("a", "b")
     async with api.watch(path) as watched:
-        assert told(await watched.take(len(names))) == [("ADDED", name) for name in names]
+        assert types_and_names(await watched.take(len(names))) == [("ADDED", name) for name in names]
 
 
 @pytest.mark.parametrize("version", ["", "&resourceVersion=0"])
@@ -229,7 +229,7 @@ async def test_a_websocket_watch_sends_one_message_for_each_event(api, eventuall
         assert json.loads((await socket.receive()).data)["object"]["metadata"]["name"] == "a"
         await api.make("b", "c")
         events = [json.loads((await socket.receive()).data) for _ in range(2)]
-        assert told(events) == [("ADDED", "b"), ("ADDED", "c")]
+        assert types_and_names(events) == [("ADDED", "b"), ("ADDED", "c")]
     assert await api.metrics("apiserver_watch_events_total", 'resource="configmaps"') == 3
     await eventually(lambda: watches(api, 0))
 
@@ -261,7 +261,7 @@ async def test_a_client_of_http_1_0_gets_lines_until_the_connection_closes(api) 
     writer.close()
     fields, _, body = answer.partition(b"\r\n\r\n")
     assert b"chunked" not in fields.lower()
-    assert told([json.loads(line) for line in body.splitlines()]) == [("ADDED", "a")]
+    assert types_and_names([json.loads(line) for line in body.splitlines()]) == [("ADDED", "a")]
 
 
 async def test_the_head_of_a_quiet_watch_comes_at_once_and_is_chunked(api) -> None:
@@ -281,7 +281,7 @@ async def test_what_cannot_be_watched_is_405(api) -> None:
 async def test_a_timeout_ends_the_stream_cleanly(api) -> None:
     await api.make("a")
     async with asyncio.timeout(SECONDS), api.watch(f"{WATCH}&timeoutSeconds=1") as watched:
-        assert told(await watched.rest()) == [("ADDED", "a")]
+        assert types_and_names(await watched.rest()) == [("ADDED", "a")]
 
 
 @pytest.mark.parametrize("seconds", ["x", "1.5"])

@@ -235,7 +235,7 @@ async def test_a_write_under_way_is_answered_before_the_server_stops(opened, tmp
         assert (await api.get(f"{CONFIG_MAPS}/last")).code == 200
 
 
-async def test_a_stream_that_fails_is_broken_off_and_not_answered_anew(api, monkeypatch, caplog) -> None:
+async def test_a_stream_that_fails_is_broken_off_and_not_answered_again(api, monkeypatch, caplog) -> None:
     reader, writer = await raw_watch(api, "&timeoutSeconds=60")
     await api.make("first")
     assert b"ADDED" in await asyncio.wait_for(reader.readuntil(b"}\n"), SECONDS)

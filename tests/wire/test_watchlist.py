@@ -12,7 +12,7 @@ LIST = f"{WATCH}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowW
 END = {"k8s.io/initial-events-end": "true"}
 
 
-def told(events: list[Any]) -> list[tuple[str, str]]:
+def types_and_names(events: list[Any]) -> list[tuple[str, str]]:
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
@@ -21,7 +21,7 @@ async def test_the_state_comes_as_added_events_and_then_the_bookmark_that_ends_t
     await api.make("b", "a")
     async with api.watch(LIST + start) as watched:
         *added, end = await watched.take(3)
-        assert told(added) == [("ADDED", "a"), ("ADDED", "b")]
+        assert types_and_names(added) == [("ADDED", "a"), ("ADDED", "b")]
         assert end == {
             "type": "BOOKMARK",
             "object": {
@@ -32,7 +32,7 @@ async def test_the_state_comes_as_added_events_and_then_the_bookmark_that_ends_t
         }
         await api.make("c")
         await api.delete(f"{CONFIG_MAPS}/a")
-        assert told(await watched.take(2)) == [("ADDED", "c"), ("DELETED", "a")]
+        assert types_and_names(await watched.take(2)) == [("ADDED", "c"), ("DELETED", "a")]
 
 
 async def test_an_empty_state_has_its_end_too(api) -> None:
@@ -45,9 +45,9 @@ async def test_selectors_hold_and_the_end_comes_though_nothing_matches(api) -> N
     await api.make("a")
     await api.post(CONFIG_MAPS, {"metadata": {"name": "b", "labels": {"x": "y"}}})
     async with api.watch(f"{LIST}&labelSelector=x%3Dy") as watched:
-        assert told(await watched.take(2)) == [("ADDED", "b"), ("BOOKMARK", "")]
+        assert types_and_names(await watched.take(2)) == [("ADDED", "b"), ("BOOKMARK", "")]
     async with api.watch(f"{LIST}&fieldSelector=metadata.name%3Dzzz") as watched:
-        assert told(await watched.take(1)) == [("BOOKMARK", "")]
+        assert types_and_names(await watched.take(1)) == [("BOOKMARK", "")]
 
 
 async def test_of_metadata_alone(api) -> None:
@@ -75,14 +75,14 @@ async def test_without_bookmarks_the_state_comes_and_nobody_says_where_it_ends(a
     await api.make("a")
     asked = f"{WATCH}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1"
     async with api.watch(asked) as watched:
-        assert told(await watched.rest()) == [("ADDED", "a")]
+        assert types_and_names(await watched.rest()) == [("ADDED", "a")]
 
 
 async def test_without_initial_events_a_watch_begins_now(api) -> None:
     await api.make("a")
     async with api.watch(LIST.replace("=true&res", "=false&res")) as watched:
         await api.make("b")
-        assert told(await watched.take(1)) == [("ADDED", "b")]
+        assert types_and_names(await watched.take(1)) == [("ADDED", "b")]
 
 
 async def test_a_version_to_come_is_waited_for(api, eventually) -> None:
@@ -100,7 +100,7 @@ async def test_a_version_to_come_is_waited_for(api, eventually) -> None:
         events = group.create_task(listed())
         await eventually(is_asked)
         await api.make("b")
-    assert told(events.result()) == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", "")]
+    assert types_and_names(events.result()) == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", "")]
 
 
 @pytest.mark.looptime
@@ -144,8 +144,8 @@ async def test_pairs_that_mean_nothing_are_422(api, query: str, wrong: list[str]
     reply = await api.get(f"{CONFIG_MAPS}?{query}")
     assert (reply.code, reply.json["reason"]) == (422, "Invalid")
     causes = [f"resourceVersionMatch: {each}" for each in wrong]
-    told_of = causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]"
-    assert reply.message == f'ListOptions.meta.k8s.io "" is invalid: {told_of}'
+    expected = causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]"
+    assert reply.message == f'ListOptions.meta.k8s.io "" is invalid: {expected}'
 
 
 async def test_initial_events_of_a_list_are_422(api) -> None:

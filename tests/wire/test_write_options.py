@@ -68,7 +68,7 @@ async def test_a_dry_run_keeps_no_address(api) -> None:
         ("fieldManager=a%07", "fieldManager"),
     ],
 )
-async def test_options_that_are_none_are_422(api, method: str, path: str, kind: str, query: str, field: str) -> None:
+async def test_invalid_options_are_422(api, method: str, path: str, kind: str, query: str, field: str) -> None:
     await api.make("a")
     media = "application/merge-patch+json" if method == "PATCH" else "application/json"
     reply = await api.ask(method, f"{path}?{query}", {"metadata": {"name": "a"}}, Content_Type=media)

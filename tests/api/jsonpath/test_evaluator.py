@@ -25,7 +25,7 @@ STORE = {
 BOOKS = STORE["book"]
 
 
-def found(template: str, obj: Any = STORE) -> list[Any]:
+def evaluate(template: str, obj: Any = STORE) -> list[Any]:
     return JSONPath(template).find(obj)
 
 
@@ -91,23 +91,23 @@ def found(template: str, obj: Any = STORE) -> list[Any]:
     ],
 )
 def test_a_path_finds_values_or_nothing(path: str, values: list[Any]):
-    assert found(f"{{{path}}}") == [values]
+    assert evaluate(f"{{{path}}}") == [values]
 
 
 def test_recursion_finds_what_has_something_below_it_from_the_outside_in():
-    assert found("{..}", {"a": [1, "x", "", [], {}], "b": 2}) == [
+    assert evaluate("{..}", {"a": [1, "x", "", [], {}], "b": 2}) == [
         [{"a": [1, "x", "", [], {}], "b": 2}, [1, "x", "", [], {}], "x"]
     ]
 
 
 def test_every_part_of_a_template_finds_values_of_its_own():
-    assert found("a {.name}{.gone}{.bicycle.color}") == [["a "], ["jsonpath"], [], ["red"]]
+    assert evaluate("a {.name}{.gone}{.bicycle.color}") == [["a "], ["jsonpath"], [], ["red"]]
 
 
 def test_existence_is_what_is_asked_of_a_list_that_is_too_short():
     """Upstream looks at what it has in hands, not at the error."""
     items = {"l": [{"a": [1]}, {"a": []}, {"b": 1}]}
-    assert found("{.l[?(@.a[0])]}", items) == [[{"a": [1]}, {"a": []}]]
+    assert evaluate("{.l[?(@.a[0])]}", items) == [[{"a": [1]}, {"a": []}]]
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,12 @@ def test_existence_is_what_is_asked_of_a_list_that_is_too_short():
 )
 def test_a_path_gives_up_in_upstreams_words(path: str, why: str):
     with pytest.raises(WalkError) as given_up:
-        found(f"{{{path}}}")
+        evaluate(f"{{{path}}}")
     assert str(given_up.value) == why
 
 
 def test_nothing_is_compared_with_a_sign_that_means_nothing_until_there_is_something():
-    assert found("{.empty[?(@.price<>10)]}") == [[]]
+    assert evaluate("{.empty[?(@.price<>10)]}") == [[]]
 
 
 def test_a_path_is_made_once_for_many_objects():
@@ -178,7 +178,7 @@ def test_a_path_that_finds_more_than_there_is_time_for_gives_up(path):
                 JSONPath(f"{{{path}}}").find(obj)
 
 
-def test_each_object_is_walked_anew():
+def test_each_object_is_walked_afresh():
     path = JSONPath("{.l[*]}")
     for _ in range(5):
         assert len(path.find({"l": list(range(20_000))})[0]) == 20_000

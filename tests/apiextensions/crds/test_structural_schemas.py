@@ -17,7 +17,7 @@ def definition(*schemas: Obj, conditions: Any = (), **spec: Any) -> Obj:
     return {"spec": {"versions": [*versions, {"name": "bare"}]} | spec, "status": {"conditions": [*conditions]}}
 
 
-def told(given: Obj) -> tuple[str, ...]:
+def non_structural(given: Obj) -> tuple[str, ...]:
     judged = update_structural_condition(given, NOW)
     assert judged is not None
     assert update_structural_condition(judged, NOW) is None
@@ -26,24 +26,24 @@ def told(given: Obj) -> tuple[str, ...]:
     return condition["status"], condition["reason"], condition["message"]
 
 
-def test_nothing_is_told_of_structural_schemas():
+def test_structural_schemas_get_no_condition():
     assert update_structural_condition(definition({"type": "object"}), NOW) is None
 
 
 def test_what_is_not_structural_is_told():
-    assert told(definition({"type": "object"}, LOOSE)) == ("True", "Violations", f"{AT.format(1)}: {WORDS}")
+    assert non_structural(definition({"type": "object"}, LOOSE)) == ("True", "Violations", f"{AT.format(1)}: {WORDS}")
     both = f"[{AT.format(0)}: {WORDS}, {AT.format(1)}: {WORDS}]"
-    assert told(definition(LOOSE, LOOSE)) == ("True", "Violations", both)
+    assert non_structural(definition(LOOSE, LOOSE)) == ("True", "Violations", both)
 
 
 def test_preserving_all_unknown_fields_is_not_structural():
     words = "spec.preserveUnknownFields: Invalid value: true: must be false"
-    assert told(definition(preserveUnknownFields=True)) == ("True", "Violations", words)
+    assert non_structural(definition(preserveUnknownFields=True)) == ("True", "Violations", words)
 
 
 def test_a_schema_that_cannot_be_looked_at_is_not_known_to_be_structural():
     words = "failed to check validation schema for version v0: OpenAPIV3Schema '$ref' is not supported"
-    assert told(definition({"type": "object", "$ref": "#"})) == ("Unknown", "StructuralError", words)
+    assert non_structural(definition({"type": "object", "$ref": "#"})) == ("Unknown", "StructuralError", words)
 
 
 def test_the_condition_goes_with_what_it_tells_of():

@@ -20,7 +20,7 @@ def definition(*conditions: Obj, group: str = "example.com", plural: str = "widg
     }
 
 
-def told(given: Obj) -> tuple[str, str, str, str]:
+def terminating(given: Obj) -> tuple[str, str, str, str]:
     condition = find_condition(given, "Terminating")
     assert condition is not None
     return condition["status"], condition["reason"], condition["message"], condition["lastTransitionTime"]
@@ -35,7 +35,7 @@ def test_the_first_deletion_marks_a_definition():
     assert marked["metadata"]["deletionTimestamp"] == NOW
     assert marked["metadata"]["finalizers"] == ["a/b", "customresourcecleanup.apiextensions.k8s.io"]
     words = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
-    assert told(marked) == ("True", "InstanceDeletionPending", words, NOW)
+    assert terminating(marked) == ("True", "InstanceDeletionPending", words, NOW)
     assert termination.awaits_finalizer(marked)
     assert termination.is_terminating(marked)
     assert termination.mark_for_deletion(marked, LATER) is None
@@ -45,10 +45,10 @@ def test_a_definition_is_let_go_when_it_is_empty():
     marked = termination.mark_for_deletion(definition(ESTABLISHED, finalizers=["a/b"]), NOW)
     assert marked is not None
     begun = termination.with_deletion_in_progress(marked, LATER)
-    assert told(begun) == ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress", NOW)
+    assert terminating(begun) == ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress", NOW)
     assert termination.must_delete_instances(begun)
     gone = termination.without_finalizer(begun, LATER)
-    assert told(gone) == ("False", "InstanceDeletionCompleted", "removed all instances", LATER)
+    assert terminating(gone) == ("False", "InstanceDeletionCompleted", "removed all instances", LATER)
     assert gone["metadata"]["finalizers"] == ["a/b"]
     assert not termination.awaits_finalizer(gone)
 
@@ -66,7 +66,7 @@ def test_a_definition_is_let_go_when_it_is_empty():
 )
 def test_what_no_custom_resource_can_be_of_is_not_emptied(given, reason, message):
     assert not termination.must_delete_instances(given)
-    assert told(termination.without_finalizer(given, NOW)) == ("False", reason, message, NOW)
+    assert terminating(termination.without_finalizer(given, NOW)) == ("False", reason, message, NOW)
 
 
 def test_what_fails_is_told_and_keeps_the_definition():
@@ -84,5 +84,5 @@ def test_what_fails_is_told_and_keeps_the_definition():
             "could not confirm zero CustomResources remaining: context deadline exceeded",
         ),
     ):
-        assert told(failed) == ("True", reason, message, NOW)
+        assert terminating(failed) == ("True", reason, message, NOW)
         assert termination.awaits_finalizer(failed)

@@ -16,7 +16,7 @@ def test_metadata_becomes_what_its_type_has(of_properties):
     assert obj == {"kind": "A", "metadata": {"name": "n"}}
 
 
-def test_unknown_fields_are_told_of_metadata_first_and_of_embedded_resources_last(of_properties):
+def test_unknown_fields_of_metadata_come_first_and_those_of_embedded_resources_last(of_properties):
     obj = {
         "metadata": {"z": 1},
         "b": 1,

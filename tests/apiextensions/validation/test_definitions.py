@@ -147,7 +147,7 @@ def test_every_version_has_a_schema():
     assert created(versions=[V1, bare | {"schema": {}}]) == ["spec.versions[1].schema.openAPIV3Schema: Required value"]
 
 
-def test_what_versions_share_is_told_of_the_spec_and_what_they_do_not_of_each():
+def test_errors_in_what_versions_share_are_at_the_spec_and_others_at_each_version():
     column = {"name": "C", "type": "strange", "jsonPath": ".c"}
     words = 'Invalid value: "strange": must be one of boolean,date,integer,number,string'
     one, two = V1 | {"additionalPrinterColumns": [column]}, V1 | {"name": "v2", "storage": False}

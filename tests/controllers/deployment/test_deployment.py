@@ -128,7 +128,7 @@ def test_d42_large_revisions_are_counted_on(run, make_deployment, make_set):
     assert done.of(Create)[0].obj["metadata"]["annotations"][REVISION] == "3546343826724305833"
 
 
-def test_a_set_found_without_a_word_of_progress_is_told_of(run, make_deployment, make_set, progress):
+def test_a_set_that_was_found_without_a_progress_condition_gets_one(run, make_deployment, make_set, progress):
     done = run(make_deployment(), [make_set(1, 10)])
     first = next(update.obj["status"] for update in done.of(Update) if update.kind is DEPLOYMENT)
     assert progress(first).startswith("True/FoundNewReplicaSet: ")
@@ -210,7 +210,7 @@ def test_d22_our_own_set_of_the_same_template_is_used(run, make_deployment, make
 
 
 @pytest.mark.parametrize("deadline", [600, None])
-def test_d23_a_set_that_is_refused_is_told_of_and_tried_again(run, make_deployment, deadline, statuses, progress):
+def test_d23_a_set_that_is_refused_is_reported_and_tried_again(run, make_deployment, deadline, statuses, progress):
     quota = forbidden("apps", "replicasets", name="web-x", why="exceeded quota: tiny")
     done = run(make_deployment(progressDeadlineSeconds=deadline), answers=refused(quota))
     [event] = done.of(RecordEvent)

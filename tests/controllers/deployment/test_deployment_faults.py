@@ -74,7 +74,7 @@ def test_absurd_numbers_are_reckoned_with(run, make_deployment, make_set, sizes,
     assert done.error is None
 
 
-def test_a_set_that_the_server_finds_invalid_is_told_of(run, make_deployment, statuses, progress):
+def test_a_set_that_the_server_finds_invalid_is_reported(run, make_deployment, statuses, progress):
     odd = invalid("apps", "ReplicaSet", name="web-x", errors=[])
     done = run(make_deployment(), answers=lambda request: odd if isinstance(request, Create) else None)
     assert [event.partition(":")[0] for event in done.events] == ["ReplicaSetCreateError"]

@@ -89,7 +89,7 @@ def test_d47_a_new_size_changes_the_set_and_what_it_is_told_and_nothing_else(run
     assert statuses(done)[-1]["observedGeneration"] == 3
 
 
-def test_d13_each_set_gets_its_part_and_is_told_of_the_new_whole(run, make_deployment, make_set, sizes):
+def test_d13_each_set_gets_its_share_and_the_new_total_in_its_annotation(run, make_deployment, make_set, sizes):
     deployment = make_deployment("web:2", replicas=10, surge=0, unavailable=1)
     done = run(deployment, [make_set(1, 3, desired=(5, 5)), make_set(2, 2, desired=(5, 5))])
     assert sizes(done) == {"web-1": 6, "web-2": 4}
@@ -98,7 +98,7 @@ def test_d13_each_set_gets_its_part_and_is_told_of_the_new_whole(run, make_deplo
         assert changed["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"] == "10"
 
 
-def test_d20_a_set_that_keeps_its_size_is_told_of_the_new_whole(run, make_deployment, make_set, sizes):
+def test_d20_a_set_that_keeps_its_size_gets_the_new_total_in_its_annotation(run, make_deployment, make_set, sizes):
     deployment = make_deployment("web:2")
     done = run(deployment, [make_set(1, 3, desired=(8, 11)), make_set(2, 10, 4, desired=(10, 13))])
     assert sizes(done) == {"web-1": 3}

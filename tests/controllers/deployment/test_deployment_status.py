@@ -26,12 +26,12 @@ def progressing(status="True", reason="ReplicaSetUpdated", *, updated=0.0, trans
     }
 
 
-def found(status, type_="Progressing"):
+def condition_of(status, type_="Progressing"):
     return next((condition for condition in status["conditions"] if condition["type"] == type_), None)
 
 
 def condition_text(status, type_="Progressing"):
-    condition = found(status, type_)
+    condition = condition_of(status, type_)
     return condition and f"{condition['status']}/{condition['reason']}: {condition['message']}"
 
 
@@ -175,7 +175,7 @@ def test_progress_is_a_condition(make_deployment, make_set, old, sets, seconds, 
 def test_d31_every_pod_that_gets_available_puts_the_deadline_off(make_deployment, make_set, status, transition):
     old = {"conditions": [progressing(status)], "replicas": 13, "updatedReplicas": 5, "availableReplicas": 8}
     deployment = make_deployment("web:2", status=old)
-    condition = found(
+    condition = condition_of(
         rollout_status(
             deployment, partition_sets(deployment, [make_set(1, 8), make_set(2, 5, 1)]), 700.0, profile=NEWEST
         )
@@ -189,7 +189,7 @@ def test_d45_without_a_deadline_there_is_no_word_of_progress(make_deployment, ma
     old = {"conditions": [progressing()]}
     deployment = make_deployment("web:2", status=old, progressDeadlineSeconds=deadline)
     status = rollout_status(deployment, partition_sets(deployment, [make_set(2, 10)]), now, profile=NEWEST)
-    assert found(status) is None
+    assert condition_of(status) is None
     assert progress_check_in(deployment, status, now) is None
 
 
@@ -202,7 +202,9 @@ def test_d45_without_a_deadline_there_is_no_word_of_progress(make_deployment, ma
         ((2,), "True/FailedCreate: of 2"),
     ],
 )
-def test_d24_pods_that_cannot_be_made_are_told_of_and_the_new_set_first(make_deployment, make_set, now, failing, words):
+def test_d24_pods_that_cannot_be_made_are_reported_and_the_new_set_first(
+    make_deployment, make_set, now, failing, words
+):
     sets = []
     for number in (1, 2):
         failure = {
@@ -218,7 +220,7 @@ def test_d24_pods_that_cannot_be_made_are_told_of_and_the_new_set_first(make_dep
     status = rollout_status(deployment, partition_sets(deployment, sets), now, profile=NEWEST)
     assert condition_text(status, "ReplicaFailure") == words
     if words:
-        assert found(status, "ReplicaFailure")["lastUpdateTime"] == format_time(60)
+        assert condition_of(status, "ReplicaFailure")["lastUpdateTime"] == format_time(60)
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_without_sets_there_is_nothing_to_resize(make_deployment):
     assert scaled_sizes(deployment, partition_sets(deployment, [])) == []
 
 
-def test_a_set_of_the_right_size_is_told_of_it_lest_it_be_resized_for_ever(make_deployment, make_set):
+def test_a_set_of_the_right_size_gets_its_annotation_lest_it_be_resized_for_ever(make_deployment, make_set):
     deployment = make_deployment(replicas=10)
     sets = partition_sets(deployment, [make_set(1, 10, desired=(5, 7))])
     assert sets.new is not None

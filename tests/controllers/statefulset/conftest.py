@@ -2,7 +2,7 @@
 
 import pytest
 from fake_server import FakeServer
-from lagging_cluster import LaggingCluster, Ran
+from lagging_cluster import LaggingCluster, RunResult
 
 from controller_manager.controllers.statefulset.controller import SPEC
 from controller_manager.reconcile.contract import DelayedKey, Delete
@@ -59,7 +59,7 @@ class Cluster(LaggingCluster):
     def refuse(self, answer):
         self.server.refuse = answer
 
-    def run(self, key="ns/web", *, fresh=True, actions: int | None = None) -> Ran:
+    def run(self, key="ns/web", *, fresh=True, actions: int | None = None) -> RunResult:
         """Run a key as the manager would: once its own writes were seen; it may be killed after so many actions."""
         self.catch_up(fresh=fresh)
         self.queue.discard(key)

@@ -101,7 +101,7 @@ def test_s19_a_pod_waits_while_its_claim_is_being_deleted(make_cluster, stateful
     assert cluster.run().made == ["web-0"]
 
 
-def test_a_refused_claim_is_told_of_and_its_pod_is_not_made(make_cluster, stateful_set):
+def test_a_refused_claim_is_reported_and_its_pod_is_not_made(make_cluster, stateful_set):
     cluster = make_cluster(stateful_set(replicas=1, **TWO))
     cluster.refuse = lambda r: (
         ApiError(403, "Forbidden", f"quota {r.obj['metadata']['name']}")
@@ -216,7 +216,7 @@ def test_s20_after_a_lost_race_the_label_is_put_on_the_newest_state(settled_clus
     assert ran.events == ["SuccessfulUpdate: update Pod web-1 in StatefulSet web successful"]
 
 
-def test_s20_a_race_lost_every_time_is_told_of_and_tried_again(settled_cluster):
+def test_s20_a_race_lost_every_time_is_reported_and_tried_again(settled_cluster):
     cluster = settled_cluster()
     labels = cluster.pod("web-1")["metadata"]["labels"]
     del labels["statefulset.kubernetes.io/pod-name"]
@@ -338,7 +338,7 @@ def test_s32_a_changed_policy_gives_existing_claims_an_owner(settled_cluster):
     assert all(owners(claim) == [] for claim in cluster.objects[CLAIM].values())
 
 
-def test_a_claim_that_cannot_be_given_an_owner_is_told_of(settled_cluster):
+def test_a_claim_that_cannot_be_given_an_owner_is_reported(settled_cluster):
     cluster = settled_cluster(replicas=1, **retention())
     cluster.edit(**retention(deleted="Delete"))
     cluster.refuse = lambda r: ApiError(403, "Forbidden", "no") if isinstance(r, Update) and r.kind is CLAIM else None
@@ -356,7 +356,7 @@ def test_before_1_27_the_policy_is_not_heeded(settled_cluster):
     assert all(owners(claim) == [] for claim in cluster.objects[CLAIM].values())
 
 
-def test_a_claim_that_somebody_else_controls_is_left_alone_and_told_of(make_cluster, stateful_set):
+def test_a_claim_that_somebody_else_controls_is_left_alone_and_reported(make_cluster, stateful_set):
     cluster = make_cluster(stateful_set(replicas=1, **retention(deleted="Delete")))
     other = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "x", "controller": True}
     cluster.add({"metadata": {"name": "data-web-0", "ownerReferences": [other]}, "spec": {}}, CLAIM)

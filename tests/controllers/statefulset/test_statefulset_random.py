@@ -21,7 +21,7 @@ relaxed = settings(
 )
 
 
-def wanted(spec):
+def desired_ordinals(spec):
     start = (spec.get("ordinals") or {}).get("start") or 0
     return range(start, start + spec["replicas"])
 
@@ -63,14 +63,14 @@ class Watcher:
         spec, pods = self.view()
         ordinal = ordinal_of("web", pod["metadata"]["name"])
         self.total += 1
-        assert ordinal in wanted(spec)
+        assert ordinal in desired_ordinals(spec)
         assert ordinal not in pods
         names = {name.partition("/")[2] for name in self.cluster.objects[CONTROLLER_REVISION]}
         assert pod["metadata"]["labels"]["controller-revision-hash"] in names
         if spec["podManagementPolicy"] == "OrderedReady":
             self.made += 1
             assert self.made == 1
-            assert all(self.healthy(spec, pods.get(below)) for below in wanted(spec) if below < ordinal)
+            assert all(self.healthy(spec, pods.get(below)) for below in desired_ordinals(spec) if below < ordinal)
 
     def pod_deleted(self, request):
         spec, pods = self.view()
@@ -78,19 +78,19 @@ class Watcher:
         pod = pods[ordinal]
         assert request.uid == pod["metadata"]["uid"]
         assert not pod["metadata"].get("deletionTimestamp")
-        if pod["status"]["phase"] in ("Failed", "Succeeded") and ordinal in wanted(spec):
+        if pod["status"]["phase"] in ("Failed", "Succeeded") and ordinal in desired_ordinals(spec):
             return
-        if ordinal not in wanted(spec):
+        if ordinal not in desired_ordinals(spec):
             if spec["podManagementPolicy"] == "OrderedReady":
-                condemned = {other: state for other, state in pods.items() if other not in wanted(spec)}
+                condemned = {other: state for other, state in pods.items() if other not in desired_ordinals(spec)}
                 assert ordinal == max(condemned)
                 unhealthy = {other for other, state in condemned.items() if not self.healthy(spec, state)}
                 assert ordinal not in unhealthy or unhealthy == {ordinal}
-                assert all(self.healthy(spec, pods.get(other)) for other in wanted(spec))
+                assert all(self.healthy(spec, pods.get(other)) for other in desired_ordinals(spec))
             return
         assert spec["updateStrategy"]["type"] == "RollingUpdate"
         partition = spec["updateStrategy"]["rollingUpdate"]["partition"]
-        assert ordinal >= wanted(spec).start + partition
+        assert ordinal >= desired_ordinals(spec).start + partition
 
     def numbered(self, revision):
         name, number = revision["metadata"]["name"], revision["revision"]
@@ -245,7 +245,7 @@ def test_whatever_happens_order_holds_and_the_end_is_right(make_cluster, statefu
     cluster.settle(steps=900)
 
     spec = cluster.objects[STATEFUL_SET][KEY]["spec"]
-    assert cluster.pods == sorted(f"web-{n}" for n in wanted(spec))
+    assert cluster.pods == sorted(f"web-{n}" for n in desired_ordinals(spec))
     assert set(cluster.images().values()) <= {"v9"}
     status = cluster.status
     assert status["currentRevision"] == status["updateRevision"] == cluster.revisions[-1]["metadata"]["name"]

@@ -68,7 +68,7 @@ def test_the_status_is_written_once_more_after_a_lost_race(make_cluster, statefu
     assert cluster.objects[STATEFUL_SET]["ns/web"]["metadata"]["annotations"] == {"by": "somebody"}
 
 
-def test_a_refused_pod_is_told_of_and_the_status_is_written(make_cluster, stateful_set):
+def test_a_refused_pod_is_reported_and_the_status_is_written(make_cluster, stateful_set):
     cluster = make_cluster(stateful_set())
     cluster.refuse = lambda r: (
         forbidden("", "pods", name="web-0", why="exceeded quota") if isinstance(r, Create) and r.kind is POD else None
@@ -111,7 +111,7 @@ def test_what_the_server_finds_invalid_is_a_condition_until_it_goes_well(make_cl
     assert "conditions" not in cluster.status
 
 
-def test_a_selector_that_cannot_be_understood_is_told_of_once(make_cluster, stateful_set):
+def test_a_selector_that_cannot_be_understood_is_reported_once(make_cluster, stateful_set):
     bad = {"matchExpressions": [{"key": "app", "operator": "Like"}]}
     cluster = make_cluster(stateful_set(selector=bad))
 

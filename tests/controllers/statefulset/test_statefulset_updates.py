@@ -250,7 +250,7 @@ def test_s29_percents_are_rounded_down_but_one_may_always_go(settled_cluster, te
     assert len(cluster.run().deleted) == together
 
 
-def test_a_budget_that_is_no_number_is_told_of(settled_cluster, template):
+def test_a_budget_that_is_no_number_is_reported(settled_cluster, template):
     cluster = settled_cluster()
     cluster.edit(template=template("v2"), updateStrategy=rolling(maxUnavailable="many"))
 

@@ -115,7 +115,7 @@ def test_a_class_is_named_by_field_or_annotation_or_not_at_all(make, claim, expe
         ({"namespace": "other", "name": "data"}, False),
     ],
 )
-def test_whom_a_volume_is_for(make, reference, expected):
+def test_the_claim_that_a_volume_is_for(make, reference, expected):
     assert is_reserved_for(make.volume(spec={"claimRef": reference}), make.claim()) is expected
 
 

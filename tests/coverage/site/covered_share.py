@@ -60,11 +60,11 @@ def main() -> int:
     folder = Path(os.environ[FOLDER])
     measured = Coverage(data_file=None, config_file=str(ROOT / "pyproject.toml"))
     measured.get_data().add_lines(lines_of(folder))
-    found = files(measured)
-    lines, missing = sum(each.statements for each in found), sum(len(each.missing) for each in found)
+    reports = files(measured)
+    lines, missing = sum(each.statements for each in reports), sum(len(each.missing) for each in reports)
     share, floor = 100 * (lines - missing) / lines, measured.get_option("report:fail_under")
     report = folder / "missing.txt"
-    report.write_text("".join(f"{each}\n" for each in found if each.missing))
+    report.write_text("".join(f"{each}\n" for each in reports if each.missing))
     print(
         f"coverage: tests run {share:.2f} % of {lines:,} lines, and the floor is {floor} %; the others are in {report}"
     )

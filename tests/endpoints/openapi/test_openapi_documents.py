@@ -229,7 +229,7 @@ def test_custom_resources_take_no_strategic_merge_patch(v2):
     ]
 
 
-def test_only_what_changed_is_made_anew_after_the_documents_are_invalidated(definitions):
+def test_only_what_changed_is_rebuilt_after_the_documents_are_invalidated(definitions):
     custom = dict(definitions)
     table = ResourceTable([*builtin_rows(definitions), widget()])
     served = OpenAPI(table, custom, minor=34)
@@ -263,7 +263,7 @@ def test_documents_of_what_is_gone_are_let_go(definitions):
     assert not any(one is other for one, other in zip(again[1:], made, strict=True)), "made anew: nobody kept them"
 
 
-def test_a_custom_row_without_a_definition_is_not_told_of(definitions):
+def test_a_custom_row_without_a_definition_is_in_no_document(definitions):
     release = {name: schema for name, schema in definitions.items() if name != WIDGET}
     customs: dict[str, Any] = {}
     table = ResourceTable([*builtin_rows(definitions), replace(widget(), custom=True)])

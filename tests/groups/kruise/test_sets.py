@@ -136,7 +136,7 @@ async def test_what_the_schema_refuses_is_left_to_it(admitted, row, spec):
         made(volumeClaimTemplates=[{"spec": "x"}]),
     ],
 )
-async def test_templates_that_are_none_are_told_of(admitted, row, spec):
+async def test_invalid_templates_are_reported(admitted, row, spec):
     with pytest.raises(ApiError) as raised:
         await admitted(row, spec)
     assert raised.value.code == 400
@@ -150,7 +150,7 @@ async def test_a_set_without_a_spec_gets_an_empty_one_whose_fields_the_schema_as
     assert "spec" not in await admitted_whole(row, {}, {})
 
 
-async def test_a_stored_template_that_is_none_can_be_put_right(admitted):
+async def test_a_stored_invalid_template_can_be_put_right(admitted):
     assert await admitted(CLONES, made(), made(template=pods(containers="x")))
 
 

@@ -27,7 +27,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_what_cannot_work_is_told_of_and_makes_no_pods(new_cluster, case):
+def test_what_cannot_work_is_reported_and_makes_no_pods(new_cluster, case):
     spec, why = FAULTS[case]
     cluster = new_cluster(**spec)
     ran = cluster.run()

@@ -36,7 +36,7 @@ def test_pods_are_counted_by_revision_readiness_and_availability(settled_cluster
     assert (status["observedGeneration"], status["labelSelector"], status["collisionCount"]) == (2, "app=web", 0)
 
 
-def test_what_is_none_is_left_out_or_told_as_upstream(new_cluster):
+def test_empty_fields_are_left_out_or_shown_as_upstream(new_cluster):
     cluster = new_cluster(replicas=0)
     cluster.run()
     name = cluster.revisions[0]["metadata"]["name"]
@@ -130,7 +130,7 @@ def test_a_name_that_another_revision_has_is_counted_as_a_collision(new_cluster,
 # -- progress ----------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_deadline_nothing_is_told_of_progress(settled_cluster):
+def test_without_a_deadline_there_is_no_progress_condition(settled_cluster):
     cluster = settled_cluster(replicas=2, progressDeadlineSeconds=60)
     assert cluster.condition("Progressing")
     cluster.edit(progressDeadlineSeconds=2**31 - 1)

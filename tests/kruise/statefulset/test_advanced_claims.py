@@ -88,7 +88,7 @@ def test_no_pod_is_made_while_its_claim_goes(settled_cluster):
     assert cluster.run().made == ["web-0"]
 
 
-def test_a_claim_that_cannot_be_made_is_told_of_and_its_pod_is_not_made(new_cluster):
+def test_a_claim_that_cannot_be_made_is_reported_and_its_pod_is_not_made(new_cluster):
     cluster = new_cluster(replicas=1, **CLAIMED)
     cluster.server.refuse = lambda request: (
         ApiError(403, "Forbidden", "no") if isinstance(request, Create) and request.kind is CLAIM else None
@@ -170,7 +170,7 @@ def test_somebody_elses_claim_on_a_claim_is_no_matter(settled_cluster):
     assert ran.events == ["Normal SuccessfulUpdate: update Pod web-0 in StatefulSet web successful"]
 
 
-def test_owners_that_cannot_be_written_are_told_of(settled_cluster):
+def test_owners_that_cannot_be_written_are_reported(settled_cluster):
     cluster = settled_cluster(replicas=1, **CLAIMED)
     cluster.edit(**keeps(deleted="Delete"))
     cluster.server.refuse = lambda request: (

@@ -204,7 +204,7 @@ def test_pods_without_a_lifecycle_and_without_a_gate_are_updated_too_one_after_t
     assert (cluster.images, identities(cluster), cluster.down) == ({0: "web:2", 1: "web:2"}, before, [])
 
 
-def test_a_refusal_is_told_of(in_place, template):
+def test_a_refusal_is_reported(in_place, template):
     cluster = in_place(replicas=1)
     cluster.edit(template=template("web:2"))
     cluster.server.refuse = lambda request: (

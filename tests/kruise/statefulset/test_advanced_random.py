@@ -18,7 +18,7 @@ class Watcher:
     """Looks at every request that the controller makes, with what its caches show of the set and its pods."""
 
     def __init__(self, cluster):
-        self.found = cluster
+        self.cluster = cluster
         self.newest = max((revision["revision"] for revision in cluster.revisions), default=0)
         cluster.server.refuse = self.look
 
@@ -32,7 +32,7 @@ class Watcher:
             self.newest = request.obj["revision"]
 
     def seen(self):
-        world = self.found.world
+        world = self.cluster.world
         pods = {ordinal_of("web", pod["metadata"]["name"]): pod for pod in world[POD]}
         return world[ADVANCED_STATEFUL_SET].get(KEY), pods
 

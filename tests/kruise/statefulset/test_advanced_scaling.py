@@ -177,7 +177,7 @@ def test_condemned_pods_go_whatever_may_be_unavailable(settled_cluster):
     assert cluster.run().deleted == ["web-3", "web-2", "web-1"]
 
 
-def test_a_share_that_is_none_is_an_error_and_nothing_is_done(new_cluster):
+def test_an_invalid_percentage_is_an_error_and_nothing_is_done(new_cluster):
     cluster = new_cluster(parallel=True, scaleStrategy={"maxUnavailable": "many"})
     ran = cluster.run()
     assert (ran.made, ran.error.code) == ([], 422)
@@ -244,7 +244,7 @@ def refuse(verb, why="no"):
     return refuse
 
 
-def test_a_pod_that_cannot_be_made_is_told_of_by_an_event_and_a_condition(new_cluster):
+def test_a_pod_that_cannot_be_made_is_reported_by_an_event_and_a_condition(new_cluster):
     cluster = new_cluster()
     cluster.server.refuse = refuse(Create)
     ran = cluster.run()
@@ -263,7 +263,7 @@ def test_a_pod_that_cannot_be_made_is_told_of_by_an_event_and_a_condition(new_cl
     assert (cluster.ordinals, cluster.status.get("conditions")) == ([0, 1, 2], None)
 
 
-def test_a_pod_that_cannot_be_deleted_is_told_of_twice(settled_cluster):
+def test_a_pod_that_cannot_be_deleted_is_reported_twice(settled_cluster):
     cluster = settled_cluster(replicas=1)
     cluster.server.refuse = refuse(Delete)
     cluster.edit(replicas=0)

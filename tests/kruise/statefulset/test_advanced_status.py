@@ -109,7 +109,7 @@ def test_the_scale_of_a_set_that_is_deleted_is_told_and_nothing_else_is_done(set
         ({"template": {}}, "spec.template is no template of a pod"),
     ],
 )
-def test_what_cannot_work_is_told_of_and_nothing_is_done(new_cluster, spec, why):
+def test_what_cannot_work_is_reported_and_nothing_is_done(new_cluster, spec, why):
     cluster = new_cluster(**spec)
     ran = cluster.run()
     assert (ran.requests, ran.error, len(ran.events)) == ([], None, 1)

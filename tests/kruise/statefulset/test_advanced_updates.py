@@ -47,7 +47,7 @@ def test_it_is_a_number_or_a_share_rounded_down_and_one_at_least(settled_cluster
     assert len(cluster.run().deleted) == first
 
 
-def test_a_share_that_is_none_is_an_error_and_no_event(settled_cluster, template):
+def test_an_invalid_percentage_is_an_error_and_no_event(settled_cluster, template):
     cluster = settled_cluster()
     cluster.rolling(maxUnavailable="many")
     ran = cluster.run()

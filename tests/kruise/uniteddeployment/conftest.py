@@ -54,7 +54,7 @@ def template(image: str = "web:1", **spec: Any) -> Any:
 
 
 @dataclass
-class Ran:
+class RunResult:
     """The requests and events of one run of the controller."""
 
     requests: list[Any] = field(default_factory=list)
@@ -150,8 +150,8 @@ class Lab:
     def world(self):
         return self._make_world(SPEC, {kind: objects.values() for kind, objects in self.objects.items()})
 
-    def run(self, name: str = "web") -> Ran:
-        world, ran = self.world(), Ran()
+    def run(self, name: str = "web") -> RunResult:
+        world, ran = self.world(), RunResult()
         seen = SPEC.observe(world, f"ns/{name}")
         if seen is None:
             return ran
@@ -286,7 +286,7 @@ class Lab:
     def is_ready(pod) -> bool:
         return bool(pod["status"]["conditions"][-1]["status"] == "True")
 
-    def settle(self, **how: Any) -> list[Ran]:
+    def settle(self, **how: Any) -> list[RunResult]:
         """Controller and workloads take turns until nothing happens any more."""
         runs = []
         for _ in range(30):

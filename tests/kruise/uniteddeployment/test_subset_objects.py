@@ -115,7 +115,7 @@ def test_names_begin_with_the_united_deployment_and_the_subset_while_that_is_a_n
     assert made(united(name=name))["metadata"]["generateName"] == prefix
 
 
-def test_labels_and_annotations_of_others_stay_and_the_spec_is_made_anew(united):
+def test_labels_and_annotations_of_others_stay_and_the_spec_is_rebuilt(united):
     parent = united()
     meta = {"name": "web-a-1", "labels": {"theirs": "x"}, "annotations": {"theirs": "y"}, "resourceVersion": "7"}
     old = {"metadata": meta, "spec": {"serviceName": "gone"}, "status": {"replicas": 1}}

@@ -38,7 +38,7 @@ def test_a_second_workload_that_is_going_is_let_go_and_the_other_stays(settled):
     assert not lab.run().of(Delete)
 
 
-def test_a_second_workload_that_cannot_be_deleted_is_told_of(settled):
+def test_a_second_workload_that_cannot_be_deleted_is_reported(settled):
     lab = settled("a", "b", replicas=4)
     doubled(lab)
     denied = forbidden("apps", "statefulsets", name="other", why="no")

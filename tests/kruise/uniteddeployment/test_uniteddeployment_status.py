@@ -64,7 +64,7 @@ def test_the_generation_is_told_as_soon_as_it_is_seen(settled):
     assert lab.status["observedGeneration"] == 2
 
 
-def test_what_is_told_of_a_subset_is_forgotten_with_it_and_a_failure_with_its_cause(settled, topology):
+def test_the_entry_of_a_subset_goes_with_it_and_a_failure_with_its_cause(settled, topology):
     lab = settled("a", "b", replicas=2)
     failure = {"type": "SubsetFailure", "status": "True", "reason": "Error", "message": "?"}
     stale = [*lab.status["subsetStatuses"], {"name": "gone", "replicas": 7}]

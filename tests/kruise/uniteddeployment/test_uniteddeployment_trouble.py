@@ -57,7 +57,7 @@ def test_a_namespace_that_goes_makes_no_noise(lab, united):
     assert ran.error.details["causes"] == [cause]
 
 
-def test_a_subset_that_cannot_be_deleted_is_told_of(settled, topology):
+def test_a_subset_that_cannot_be_deleted_is_reported(settled, topology):
     lab = settled("a", "b", replicas=4)
     name = lab.workloads()["b"]["metadata"]["name"]
     denied = forbidden("apps", "statefulsets", name=name, why="no")
@@ -72,7 +72,7 @@ def test_a_subset_that_cannot_be_deleted_is_told_of(settled, topology):
     assert lab.sizes() == {"a": 2, "b": 2}, "nothing is updated before"
 
 
-def test_a_workload_of_another_kind_that_cannot_be_deleted_is_told_of(settled, template):
+def test_a_workload_of_another_kind_that_cannot_be_deleted_is_reported(settled, template):
     lab = settled("a", replicas=2)
     (name,) = (workload["metadata"]["name"] for workload in lab.workloads().values())
     denied = forbidden("apps", "statefulsets", name=name, why="no")
@@ -83,7 +83,7 @@ def test_a_workload_of_another_kind_that_cannot_be_deleted_is_told_of(settled, t
     assert lab.run().events[-1] == f"FailedUpdateSubset: fail to manage Subset provision: {message}"
 
 
-def test_a_workload_that_cannot_be_updated_is_told_of(settled):
+def test_a_workload_that_cannot_be_updated_is_reported(settled):
     lab = settled("a", "b", "c", "d", replicas=8)
     names = {subset: obj["metadata"]["name"] for subset, obj in lab.workloads().items()}
     denied = forbidden("apps", "statefulsets", name=names["b"], why="no")
@@ -167,7 +167,7 @@ def test_what_cannot_be_understood_is_told_and_nothing_is_done(lab, united, spec
     assert not ran.requests
 
 
-def test_a_revision_that_cannot_be_made_is_told_of(lab, united):
+def test_a_revision_that_cannot_be_made_is_reported(lab, united):
     united("a")
     denied = forbidden("apps", "controllerrevisions", name="", why="no")
     lab.refuse = lambda request: denied if getattr(request, "kind", None) is CONTROLLER_REVISION else None

@@ -116,7 +116,7 @@ def test_a_patch_that_changes_updates_its_subset_alone(settled, topology, field)
 
 @pytest.mark.parametrize("patch", ["{}", {"spec": {"containers": [{"image": "x"}]}}], ids=["text", "no merge key"])
 @pytest.mark.parametrize("there", [True, False], ids=["of a workload", "of a new one"])
-def test_a_patch_that_fits_no_pod_template_is_told_of_and_others_go_on(lab, united, topology, patch, there):
+def test_a_patch_that_fits_no_pod_template_is_reported_and_others_go_on(lab, united, topology, patch, there):
     subsets = topology({"name": "b", "patch": patch}, "a")
     united(*(("a", "b") if there else ("a",)), replicas=4)
     lab.settle()

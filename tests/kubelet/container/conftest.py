@@ -16,7 +16,7 @@ STEPS = 100_000
 
 
 @dataclass
-class Ran:
+class ProcessResult:
     """The exit code and the output of a process.
 
     Attributes:
@@ -29,9 +29,9 @@ class Ran:
     slept: float = 0.0
 
 
-def run_process(process: Process, given: Iterable[bytes] = (), most: int = STEPS) -> Ran:
+def run_process(process: Process, given: Iterable[bytes] = (), most: int = STEPS) -> ProcessResult:
     """Run a process to its end, or until it has put out `most` pieces."""
-    ran, now, pieces = Ran(0), NOW, iter(given)
+    ran, now, pieces = ProcessResult(0), NOW, iter(given)
     answer: bytes | float | None = None
     try:
         for _ in range(most):
@@ -69,10 +69,12 @@ class Box:
         )
     )
 
-    def run(self, *command: str, given: Iterable[bytes] = (), terminal: bool = False, most: int = STEPS) -> Ran:
+    def run(
+        self, *command: str, given: Iterable[bytes] = (), terminal: bool = False, most: int = STEPS
+    ) -> ProcessResult:
         return run_process(execute(self.container, command, terminal=terminal), given, most)
 
-    def sh(self, script: str, *arguments: str, given: Iterable[bytes] = (), most: int = STEPS) -> Ran:
+    def sh(self, script: str, *arguments: str, given: Iterable[bytes] = (), most: int = STEPS) -> ProcessResult:
         return self.run("sh", "-c", script, *arguments, given=given, most=most)
 
 
@@ -90,5 +92,5 @@ def box() -> Box:
 
 
 @pytest.fixture(name="run_process")
-def _run_process() -> Callable[..., Ran]:
+def _run_process() -> Callable[..., ProcessResult]:
     return run_process

@@ -30,7 +30,7 @@ def running(make_pod, make_node, reconcile, now):
     return make
 
 
-def test_a_pod_that_is_bound_is_written_once_and_told_of(make_pod, make_node, reconcile):
+def test_a_pod_that_is_bound_is_written_once_and_reported(make_pod, make_node, reconcile):
     pod = make_pod()
     before = copy.deepcopy(pod)
     done = reconcile(SPEC, KEY, {POD: [pod], NODE: [make_node()]})
@@ -47,7 +47,7 @@ def test_a_pod_that_is_bound_is_written_once_and_told_of(make_pod, make_node, re
     assert done.of(RequeueAfter) == []
 
 
-def test_nothing_is_told_of_what_could_not_be_written(make_pod, make_node, reconcile):
+def test_there_is_no_event_about_what_could_not_be_written(make_pod, make_node, reconcile):
     refused = conflict("", "pods", name="web", why="changed")
     done = reconcile(SPEC, KEY, {POD: [make_pod()], NODE: [make_node()]}, lambda _: refused)
     assert (done.error, done.events) == (refused, [])

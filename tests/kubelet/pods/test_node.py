@@ -104,7 +104,7 @@ def test_a_node_that_came_meanwhile_is_taken_over_too(reconcile):
     assert (done.error, done.events) == (None, [])
 
 
-def test_a_start_is_told_of(reconcile):
+def test_a_start_is_an_event(reconcile):
     done = reconcile(SPEC, START_KEY, {}, settings=Settings(nodes=2))
     assert [(event.reason, event.message, event.component, event.host) for event in done.of(RecordEvent)] == [
         ("Starting", "Starting kubelet.", "kubelet", "node-1"),

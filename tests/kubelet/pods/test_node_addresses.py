@@ -80,7 +80,7 @@ def test_without_a_block_there_is_no_address():
 
 
 @pytest.mark.parametrize("block", ["", "fd00::/64", "010.0.0.0/24", "x", "10.0.0.0/99"])
-def test_a_block_that_is_none_has_no_addresses_and_disturbs_nobody(block):
+def test_an_invalid_block_has_no_addresses_and_disturbs_nobody(block):
     assert PodAddresses().allocate("a", block) == ""
     assert host_address(block, CLUSTER) == ""
     blocks = NodeBlocks()
@@ -95,7 +95,7 @@ def test_a_block_may_name_any_of_its_addresses():
 
 
 @pytest.mark.parametrize("address", ["fd00::1", "010.0.0.2", "x"])
-def test_an_address_that_is_none_of_ours_is_nobodys(address):
+def test_an_address_that_is_not_ours_is_nobodys(address):
     addresses = PodAddresses()
     addresses.change(None, None, pod("odd", address))
     assert addresses.allocate("a", "10.0.0.0/29") == "10.0.0.2"

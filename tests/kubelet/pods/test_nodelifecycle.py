@@ -52,7 +52,7 @@ def new_cluster(make_node, make_world, rehearse, now):
     return Cluster
 
 
-def test_a_node_that_is_seen_first_is_told_of_once(new_cluster):
+def test_a_new_node_is_an_event_once(new_cluster):
     cluster = new_cluster()
     assert cluster.look(0).events == ["RegisteredNode: Node node-1 event: Registered Node node-1 in Controller"]
     assert cluster.look(1).events == []

@@ -25,7 +25,7 @@ def behaviour(make_pod):
     return find
 
 
-def test_a_container_of_which_nothing_is_said_runs_on(behaviour):
+def test_a_container_without_annotations_runs_on(behaviour):
     assert behaviour("nginx:1.27") is DEFAULT_BEHAVIOUR
 
 

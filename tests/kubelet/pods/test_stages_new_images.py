@@ -104,7 +104,7 @@ def test_a_start_that_takes_time_shows_as_creating(live):
     assert life.event_times("Killing") == [100]
 
 
-def test_probes_begin_anew(live):
+def test_probes_start_again(live):
     life = live(readinessProbe={"initialDelaySeconds": 4}).until(5)
     assert life.is_ready()
     renew(life, "nginx:1.28", at=100)

@@ -144,7 +144,7 @@ def test_a_port_is_forwarded_again_and_again(kubectl):
                 assert answer.read().decode() == f"pod default/web, port 80: {path}\n"
 
 
-def test_a_port_at_which_nobody_listens_is_told_of(kubectl):
+def test_a_port_at_which_nobody_listens_is_reported(kubectl):
     with started(kubectl, "port-forward --address 127.0.0.1 pod/web :81") as process:
         port = _forwarded(process)
         with pytest.raises(OSError, match=r".*"):

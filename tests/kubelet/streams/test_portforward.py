@@ -12,7 +12,7 @@ TUNNEL = "SPDY/3.1+portforward.k8s.io"
 GET = b"GET /path HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-class Tunnelled:
+class SpdyTunnel:
     """SPDY in the messages of a WebSocket, as newer kubectls speak it."""
 
     def __init__(self, socket):
@@ -45,7 +45,7 @@ def tunnel(kubelet):
     async def connect(path=FORWARD):
         async with kubelet.ws_connect(path, protocols=[TUNNEL]) as socket:
             assert socket.protocol == TUNNEL
-            yield Tunnelled(socket)
+            yield SpdyTunnel(socket)
 
     return connect
 
@@ -242,7 +242,7 @@ async def test_each_port_has_a_channel_for_data_and_one_for_errors(stage, kubele
         ("port=" + ",".join(["80"] * 51), "at most 50 ports"),
     ],
 )
-async def test_ports_that_are_none_are_refused(stage, kubelet, query, text):
+async def test_invalid_ports_are_refused(stage, kubelet, query, text):
     stage.pod()
     headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Protocol": "v4.channel.k8s.io"}
     async with kubelet.get(f"{FORWARD}?{query}", headers=headers) as answer:

@@ -266,7 +266,7 @@ async def test_a_server_that_stops_ends_what_is_under_way(config, kubelet):
 
 
 @pytest.mark.parametrize("answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b"HTTP/1.1 101"])
-async def test_a_kubelet_that_speaks_no_http_is_told_of(client, pki, answer):
+async def test_a_kubelet_that_speaks_no_http_is_reported(client, pki, answer):
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
@@ -281,7 +281,7 @@ async def test_a_kubelet_that_speaks_no_http_is_told_of(client, pki, answer):
         await refused(client, f"{EXEC}?command=ls", 500, "error sending request: unexpected EOF", headers=headers)
 
 
-async def test_an_upgrade_that_a_kubelet_takes_for_done_is_told_of(reached, kubelet):
+async def test_an_upgrade_that_a_kubelet_takes_for_done_is_reported(reached, kubelet):
     kubelet.answer = says("fine")
     headers = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
     await refused(reached, f"{EXEC}?command=ls", 500, "invalid upgrade response: status code 200", headers=headers)
@@ -299,7 +299,7 @@ async def test_a_node_that_is_not_there_is_not_found(client):
     await refused(client, f"{EXEC}?command=ls", 404, 'nodes "node" not found')
 
 
-async def test_a_node_without_addresses_is_told_of(client):
+async def test_a_node_without_addresses_is_reported(client):
     await node(client)
     await refused(client, LOG, 500, "no preferred addresses found; known addresses: []")
 
@@ -307,7 +307,7 @@ async def test_a_node_without_addresses_is_told_of(client):
 @pytest.mark.parametrize(
     "host", ["a" * 300, "x y", "ü" * 70, "a..b", "a\nb", "a\x00b", "[fe80::1%nowhere", "a/b?c#d@e", "%zz", "\u202e"]
 )
-async def test_a_host_that_is_none_is_told_of(client, host, caplog):
+async def test_an_invalid_host_is_reported(client, host, caplog):
     await node(client, annotations={"mockube.io/kubelet-endpoint": f"{host}:10250"})
     for path, headers in ((LOG, {}), (f"{EXEC}?command=ls", UPGRADE)):
         async with client.get(path, headers=headers) as answer:

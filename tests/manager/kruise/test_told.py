@@ -48,7 +48,7 @@ TOLD: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("line", "says"), TOLD)
-def test_kinds_and_fields_are_told_of(kubectl: Kubectl, line: str, says: str) -> None:
+def test_kinds_and_fields_are_explained(kubectl: Kubectl, line: str, says: str) -> None:
     kubectl.says(line, says)
 
 
@@ -152,7 +152,7 @@ def test_one_template_is_wanted(kubectl: Kubectl, kinds: dict[str, Kind], united
     )
 
 
-def test_what_cannot_be_made_is_told_of_and_the_rest_is_there(web: Web, kinds: dict[str, Kind], united: Write) -> None:
+def test_what_cannot_be_made_is_reported_and_the_rest_is_there(web: Web, kinds: dict[str, Kind], united: Write) -> None:
     """Row U20: the server takes a patch that it cannot know to be wrong, and the workload's own kind refuses it."""
     patch = {"metadata": {"labels": {"app": "other"}}}
     web.apply(united(kinds["Deployment"], subsets={"b": {"patch": patch}}))

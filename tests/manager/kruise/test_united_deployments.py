@@ -33,7 +33,7 @@ def six(web: Web, kind: Kind, united: Write) -> Web:
 # -- it is there
 
 
-def test_what_is_created_is_spread_over_the_zones_and_told_of(six: Web, kind: Kind) -> None:
+def test_what_is_created_is_spread_over_the_zones_and_shown(six: Web, kind: Kind) -> None:
     assert six.spread == {"zone-a": ["node-1"] * 2, "zone-b": ["node-2"] * 2, "zone-c": ["node-3"] * 2}
     assert six.sizes(kind) == EVEN
     six.kubectl.says("get ud", r"NAME +DESIRED +CURRENT +UPDATED +READY +AGE\nweb +6 +6 +6 +6 +\d+s")

@@ -29,7 +29,7 @@ Wait = Callable[[Callable[[], Any]], Any]
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveCluster:
     """A cluster at work.
 
     Attributes:
@@ -107,7 +107,7 @@ def named(text: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def living(directory: Path, wait_for: Wait, *flags: str) -> AsyncIterator[Live]:
+async def living(directory: Path, wait_for: Wait, *flags: str) -> AsyncIterator[LiveCluster]:
     async with control_plane(check(Config(secure_port=0, empties_namespaces=False)), directory) as running:
         given = arguments(running, ManagerOptions(nodes=3, metrics_port=0, extra_flags=flags))
         config, _ = from_arguments(given)
@@ -116,7 +116,7 @@ async def living(directory: Path, wait_for: Wait, *flags: str) -> AsyncIterator[
             await manager.wait_until_ready()
             certificates = running.certificates
             trust = ssl.create_default_context(cafile=certificates.authority)
-            yield Live(running.url, manager.metrics_url, directory, certificates.token, trust, wait_for)
+            yield LiveCluster(running.url, manager.metrics_url, directory, certificates.token, trust, wait_for)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def live_with(tmp_path_factory: pytest.TempPathFactory, wait_for: Wait) -> Calla
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory, wait_for: Wait) -> Iterator[Live]:
+def live(tmp_path_factory: pytest.TempPathFactory, wait_for: Wait) -> Iterator[LiveCluster]:
     """A cluster in which what is counted has happened: pods were placed, refused, rolled and thrown out."""
     with in_thread(living(tmp_path_factory.mktemp("live"), wait_for, "--leader-elect=true")) as running:
         busy(running)
@@ -149,7 +149,7 @@ def _workload() -> Callable[..., Any]:
     return workload
 
 
-def busy(live: Live) -> None:
+def busy(live: LiveCluster) -> None:
     """Make a cluster do a bit of everything."""
     apps = "/apis/apps/v1/namespaces/default"
     live.ask("POST", f"{apps}/deployments", workload("Deployment", "web", replicas=4))

@@ -105,7 +105,7 @@ def test_jobs_in_expressions_are_those_that_prometheus_scrapes() -> None:
     assert {job for jobs in asked for job in jobs.split("|")} == set(JOBS)
 
 
-def test_the_files_that_prometheus_is_told_of_let_it_in(live) -> None:
+def test_the_files_that_prometheus_is_given_let_it_in(live) -> None:
     settings = JOBS["kube-apiserver"]["tls_config"]
     assert set(settings) == {"ca_file", "cert_file", "key_file"}
     files = {name: live.directory / Path(path).relative_to("../.mockube") for name, path in settings.items()}

@@ -21,7 +21,7 @@ Objects = Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
-class Kept:
+class CommandStore:
     """A store that commands are pointed at.
 
     Attributes:
@@ -90,9 +90,9 @@ def some() -> Objects:
 
 
 @pytest.fixture
-def embedded(tmp_path: Path, patient_store: None) -> Callable[[str], Kept]:
+def embedded(tmp_path: Path, patient_store: None) -> Callable[[str], CommandStore]:
     """embedded(name): a store in a data directory of that name."""
-    return lambda name: Kept(f"sqlite://{tmp_path / name}", ("--data-dir", str(tmp_path / name)))
+    return lambda name: CommandStore(f"sqlite://{tmp_path / name}", ("--data-dir", str(tmp_path / name)))
 
 
 @pytest.fixture
@@ -112,12 +112,12 @@ _numbers = count(1)
 
 
 @pytest.fixture
-def clustered(patient_store: None) -> Callable[[str], Kept]:
+def clustered(patient_store: None) -> Callable[[str], CommandStore]:
     """clustered(url): an empty store in a cluster, under a prefix that nobody else has."""
 
-    def make(url: str) -> Kept:
+    def make(url: str) -> CommandStore:
         prefix = f"/test{next(_numbers)}/registry"
-        return Kept(url, ("--etcd-servers", url, "--etcd-prefix", prefix), prefix)
+        return CommandStore(url, ("--etcd-servers", url, "--etcd-prefix", prefix), prefix)
 
     return make
 

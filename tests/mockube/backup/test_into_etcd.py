@@ -88,7 +88,7 @@ def test_a_cluster_goes_on_from_its_own_revisions(
     assert store.objects() == {"/registry/a/a": b"{}"}
 
 
-def test_a_cluster_made_anew_by_the_same_flags_has_the_same_id_and_comes_above_the_old_one(
+def test_a_cluster_recreated_by_the_same_flags_has_the_same_id_and_comes_above_the_old_one(
     clusters: Any, clustered: Any, done: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "file"

@@ -13,7 +13,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def told(stream: io.StringIO, *, quiet: bool = False, seconds: float = 1.0) -> str:
+def progress_text(stream: io.StringIO, *, quiet: bool = False, seconds: float = 1.0) -> str:
     """Return the progress shown of 2000 items in steps of 100, each of a second, or of the seconds given."""
     clock = (number * seconds for number in count())
     progress = Progress(quiet=quiet, stream=stream, clock=lambda: next(clock))
@@ -25,21 +25,21 @@ def told(stream: io.StringIO, *, quiet: bool = False, seconds: float = 1.0) -> s
 
 def test_a_terminal_shows_a_bar_with_counts_rate_and_remaining_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    lines = told(Terminal()).split("\r")
+    lines = progress_text(Terminal()).split("\r")
     assert lines[5] == "Restoring: [######------------------] 500 of 2,000 objects   25%  100/s  0:15 left\x1b[K"
     assert lines[-1] == "Restoring: [########################] 2,000 of 2,000 objects  100%  95/s\x1b[K\n"
 
 
 def test_a_narrow_terminal_has_a_shorter_bar_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "70")
-    line = told(Terminal()).split("\r")[5]
+    line = progress_text(Terminal()).split("\r")[5]
     assert line == "Restoring: [###--------] 500 of 2,000 objects   25%  100/s  0:15 left\x1b[K"
     monkeypatch.setenv("COLUMNS", "60")
-    assert told(Terminal()).split("\r")[5] == "Restoring: 500 of 2,000 objects   25%  100/s  0:15 left\x1b[K"
+    assert progress_text(Terminal()).split("\r")[5] == "Restoring: 500 of 2,000 objects   25%  100/s  0:15 left\x1b[K"
 
 
 def test_elsewhere_there_is_a_line_every_five_seconds() -> None:
-    lines = told(io.StringIO()).splitlines()
+    lines = progress_text(io.StringIO()).splitlines()
     assert lines == [
         "Restoring: 500 of 2,000 objects   25%  100/s  0:15 left",
         "Restoring: 1,000 of 2,000 objects   50%  100/s  0:10 left",
@@ -50,15 +50,15 @@ def test_elsewhere_there_is_a_line_every_five_seconds() -> None:
 
 
 def test_what_is_fast_is_told_once() -> None:
-    assert told(io.StringIO(), seconds=0.01) == "Restoring: 2,000 of 2,000 objects  100%  9,524/s\n"
+    assert progress_text(io.StringIO(), seconds=0.01) == "Restoring: 2,000 of 2,000 objects  100%  9,524/s\n"
 
 
 def test_hours_are_told() -> None:
-    assert "1:40:00 left" in told(io.StringIO(), seconds=400)
+    assert "1:40:00 left" in progress_text(io.StringIO(), seconds=400)
 
 
 def test_quiet_tells_nothing() -> None:
-    assert told(io.StringIO(), quiet=True) == ""
+    assert progress_text(io.StringIO(), quiet=True) == ""
 
 
 def test_nothing_to_do_is_done() -> None:

@@ -109,7 +109,7 @@ def gone(client: kubernetes.client.CoreV1Api, version: str) -> bool:
     return False
 
 
-def test_who_watched_before_a_restore_lists_anew_and_sees_nothing_older(
+def test_who_watched_before_a_restore_lists_again_and_sees_nothing_older(
     store: Any, up: Any, done: Any, tmp_path: Path
 ) -> None:
     flags, url = store("data")

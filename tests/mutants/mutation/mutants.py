@@ -105,7 +105,7 @@ def _node_at(tree: ast.AST, path: Path_) -> tuple[ast.AST, ast.AST]:
 
 def mutants_of(file: str, source: str) -> list[Mutant]:
     """Return all mutants of a file, in the order of its text."""
-    return list(_Finder(file, ast.parse(source)).found())
+    return list(_Finder(file, ast.parse(source)).mutants())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class _Finder:
         self._tree = tree
         self._ordinals: Counter[tuple[str, str]] = Counter()
 
-    def found(self) -> Iterator[Mutant]:
+    def mutants(self) -> Iterator[Mutant]:
         yield from self._within(self._tree, (), _Context())
 
     def _within(self, node: ast.AST, path: Path_, context: _Context) -> Iterator[Mutant]:

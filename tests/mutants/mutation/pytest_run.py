@@ -90,7 +90,7 @@ def as_collected(collected: Sequence[str], chosen: Sequence[str]) -> list[str]:
     return [*kept, *(name for name in collected if name.partition("[")[0] in tables and name not in kept)]
 
 
-class Chosen:
+class ChosenTests:
     """A plug-in for a pytest of its own: runs the chosen tests alone, in their order."""
 
     def __init__(self, module: str, chosen: Sequence[str], send: Send) -> None:
@@ -120,7 +120,7 @@ class Chosen:
 
 def run_fresh(module: str, chosen: Sequence[str], basetemp: Path, send: Send) -> None:
     """Run a pytest of its own in this process, which imports the changed module with all others."""
-    plugin = Chosen(module, chosen, send)
+    plugin = ChosenTests(module, chosen, send)
     settle_hypothesis()
     problem = "pytest ended before the tests began"
     try:

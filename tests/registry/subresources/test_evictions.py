@@ -119,7 +119,7 @@ async def test_a_budget_that_could_not_be_worked_out_says_why(client):
     assert answer["details"]["causes"] == [{"reason": "DisruptionBudget", "message": f"The disruption budget b {why}"}]
 
 
-async def test_a_budget_of_which_nothing_is_known_refuses_an_unready_pod_too(client):
+async def test_a_budget_that_no_controller_has_observed_refuses_an_unready_pod_too(client):
     await make_pod(client, ready=UNREADY)
     await make_budget(client, None, observedGeneration=0)
     assert await evict(client) == REFUSED

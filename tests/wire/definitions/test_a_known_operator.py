@@ -174,7 +174,7 @@ def changed(obj: dict[str, Any], steps: tuple[str | int, ...], value: Any) -> di
         ((*WORKER, "spec", "affinity"), "spec.worker.spec.affinity.podAffinities"),
     ],
 )
-async def test_a_field_that_nobody_knows_is_told_of_and_left_out(dask, field, path):
+async def test_a_field_that_nobody_knows_is_reported_and_left_out(dask, field, path):
     given = changed(example("simplecluster"), field, {"podAffinities": {}})
     refused = await dask.post(f"{HERE}/daskclusters?fieldValidation=Strict", given)
     assert refused.code == 400

@@ -142,7 +142,7 @@ async def test_a_watch_ends_with_its_definition_after_it_has_told_that_all_is_go
 
 
 @pytest.mark.parametrize("form", ["application/json", "application/json;as=Table;g=meta.k8s.io;v=v1"])
-async def test_a_watch_ends_when_its_kind_changes_so_that_the_next_one_sees_it_anew(api, customs, define, form):
+async def test_a_watch_ends_when_its_kind_changes_so_that_the_next_one_sees_the_change(api, customs, define, form):
     await define(api, versions=versions("v1"))
     made = await api.post(HERE, widget("a"))
     async with api.watch(f"{HERE}?watch=1&resourceVersion={made.version}", Accept=form) as watched:

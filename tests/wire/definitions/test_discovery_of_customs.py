@@ -23,7 +23,7 @@ def webhook(**client):
     return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
 
 
-async def told_of(api, version="v1"):
+async def discovered(api, version="v1"):
     """Return the entry for widgets in the group's legacy document; {} without a document or an entry."""
     reply = await api.get(f"/apis/example.com/{version}")
     listed = reply.json["resources"] if reply.code == 200 else ()
@@ -49,10 +49,10 @@ async def deleted(api, customs):
 async def test_a_kind_whose_definition_goes_is_told_without_the_verbs_that_make_and_change(api, customs):
     await customs.define(version={"subresources": {"status": {}}})
     await api.post(HERE, HELD)
-    assert (await told_of(api))["verbs"] == ALL
+    assert (await discovered(api))["verbs"] == ALL
     assert [each["verbs"] for each in await aggregated(api)] == [ALL]
     await deleted(api, customs)
-    assert (await told_of(api))["verbs"] == WHILE_TERMINATING
+    assert (await discovered(api))["verbs"] == WHILE_TERMINATING
     (kind,) = await aggregated(api)
     assert kind["verbs"] == WHILE_TERMINATING
     assert kind["subresources"][0]["verbs"] == ["get", "patch", "update"], "those of parts stay"
@@ -63,7 +63,7 @@ async def test_objects_of_a_kind_that_goes_are_changed_and_watched_all_the_same(
     made = await api.post(HERE, HELD)
     async with api.watch(f"{HERE}?watch=1&resourceVersion={made.version}") as watched:
         await deleted(api, customs)
-        assert (await told_of(api))["verbs"] == WHILE_TERMINATING
+        assert (await discovered(api))["verbs"] == WHILE_TERMINATING
         assert (await api.patch(f"{HERE}/a", {"spec": {"size": 2}})).code == 200
         body = (await api.get(f"{HERE}/a")).json
         assert (await api.put(f"{HERE}/a", body | {"spec": {"size": 3}})).code == 200
@@ -87,7 +87,7 @@ async def test_a_definition_that_is_emptied_but_held_is_told_with_all_verbs_agai
         "widgets.example.com",
         lambda reply: customs.condition(reply.json, "Terminating").get("reason") == "InstanceDeletionCompleted",
     )
-    assert (await told_of(api))["verbs"] == ALL
+    assert (await discovered(api))["verbs"] == ALL
     assert (await api.post(HERE, HELD)).code == 403
 
 
@@ -104,7 +104,7 @@ async def refused_definition(api, customs, definition):
 async def test_neither_discovery_nor_openapi_tells_of_a_kind_that_is_not_established(api, customs, definition):
     before = (await api.get("/openapi/v3")).json["paths"]
     await refused_definition(api, customs, definition)
-    assert await told_of(api) == {}
+    assert await discovered(api) == {}
     assert await aggregated(api) == []
     for path in ("/apis/example.com", "/apis/example.com/v1", "/openapi/v3/apis/example.com/v1"):
         assert (await api.get(path)).code == 404, path
@@ -132,19 +132,19 @@ async def test_requests_for_a_kind_that_is_not_established_fail_as_its_webhook_c
     assert refused.message == "Internal error occurred: error resolving resource"
 
 
-async def test_a_definition_whose_certificates_are_mended_is_served_and_told_of(api, customs, definition):
+async def test_a_definition_whose_certificates_are_mended_is_served_and_discovered(api, customs, definition):
     await refused_definition(api, customs, definition)
-    assert await told_of(api) == {}
+    assert await discovered(api) == {}
     await api.patch(PLACE, {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}})
     await customs.established("widgets.example.com")
-    assert (await told_of(api))["verbs"] == ALL
+    assert (await discovered(api))["verbs"] == ALL
     assert "apis/example.com/v1" in (await api.get("/openapi/v3")).json["paths"]
     assert (await api.post(HERE, HELD)).code == 201
 
 
 async def test_the_hash_of_the_stored_version_is_told_only_where_that_is_served(api, customs):
     made = await customs.define()
-    known = (await told_of(api))["storageVersionHash"]
+    known = (await discovered(api))["storageVersionHash"]
     first = made["spec"]["versions"][0]
     both = [first | {"served": False}, first | {"name": "v2", "storage": False}]
     await api.patch(PLACE, {"spec": {"versions": both}})
@@ -162,4 +162,4 @@ async def test_the_hash_of_the_stored_version_is_told_only_where_that_is_served(
 async def states(api, version):
     """Yield the entry for widgets until the caller has seen what it waits for; the test's timeout ends it."""
     for _ in range(10_000):
-        yield await told_of(api, version)
+        yield await discovered(api, version)

@@ -55,7 +55,7 @@ class Version:
 
 
 @dataclass
-class Stored:
+class StoredObject:
     """An object in the store."""
 
     version: str
@@ -77,11 +77,11 @@ class Definition:
         """Return a spec as the version that it is written in completes it."""
         return self.versions[version].completed(spec)
 
-    def stored(self, version: str, spec: Spec) -> Stored:
+    def stored(self, version: str, spec: Spec) -> StoredObject:
         """Return a spec that was written in a version, as it is stored."""
-        return Stored(self.storage, spec if version == self.storage else self.versions[self.storage].pruned(spec))
+        return StoredObject(self.storage, spec if version == self.storage else self.versions[self.storage].pruned(spec))
 
-    def read(self, version: str, obj: Stored) -> Spec:
+    def read(self, version: str, obj: StoredObject) -> Spec:
         """Return an object as it is shown in a version."""
         known = self.versions.get(obj.version)
         spec = known.completed(obj.spec) if known else obj.spec
@@ -107,11 +107,11 @@ class Write:
     name: str
     version: str
     spec: Spec
-    before: Stored | None
+    before: StoredObject | None
     turns: int
     code: int = 0
 
-    def outcomes(self, states: tuple[Definition, Definition]) -> list[Stored]:
+    def outcomes(self, states: tuple[Definition, Definition]) -> list[StoredObject]:
         """Return what may be stored: each stage sees the definition as it was or as it will be, and never goes back."""
         outcomes = []
         for seen, decoded, kept in combinations_with_replacement(states, 3):
@@ -140,7 +140,7 @@ class Edits(RuleBasedStateMachine):
         self.caplog = caplog
         self.server = opened()
         self.api = self.runner.run(self.server.__aenter__())
-        self.objects: dict[str, Stored] = {}
+        self.objects: dict[str, StoredObject] = {}
         self.count = 0
 
     def teardown(self) -> None:
@@ -199,7 +199,7 @@ class Edits(RuleBasedStateMachine):
             self._edit(after, beside)
 
     @rule(pick=picks, fields=schemas, beside=traffic)
-    def delete_and_define_anew(self, pick: int, fields: Spec, beside: Any) -> None:
+    def delete_and_define_again(self, pick: int, fields: Spec, beside: Any) -> None:
         writes = self._writes(beside)
         self.runner.run(self._delete(writes))
         name = picked(pick, NAMES)
@@ -295,7 +295,7 @@ class Edits(RuleBasedStateMachine):
     async def _read(
         self,
         version: str,
-        objects: dict[str, Stored],
+        objects: dict[str, StoredObject],
         states: tuple[Definition, Definition],
         done: asyncio.Event,
         *,
@@ -332,7 +332,7 @@ class Edits(RuleBasedStateMachine):
             assert write.code == (201 if write.before is None else 200), write
         kv = self.api.running.registry.storage.store.get(f"/registry/example.com/widgets/default/{write.name}")
         obj = json.loads(kv.value) if kv else None
-        stored = Stored(obj["apiVersion"].rpartition("/")[2], obj["spec"]) if obj else None
+        stored = StoredObject(obj["apiVersion"].rpartition("/")[2], obj["spec"]) if obj else None
         if write.code == 404:
             assert stored == write.before
         else:

@@ -31,7 +31,7 @@ def names(listed):
     return [each["metadata"]["name"] for each in listed["items"]]
 
 
-def told(events):
+def types_and_names(events):
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]
 
 
@@ -104,14 +104,14 @@ async def test_a_list_by_way_of_a_watch_ends_with_a_bookmark_of_the_kind(widgets
     query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
     async with widgets.watch(f"{HERE}?{query}&labelSelector=shade=dark") as watched:
         *added, end = await watched.take(3)
-        assert told(added) == [("ADDED", "a"), ("ADDED", "ccc")]
+        assert types_and_names(added) == [("ADDED", "a"), ("ADDED", "ccc")]
         meta = {"resourceVersion": str(widgets.now), "annotations": END}
         bookmark = {"kind": "Widget", "apiVersion": "example.com/v1", "metadata": meta}
         assert end == {"type": "BOOKMARK", "object": bookmark}
         await widgets.patch(f"{HERE}/a", {"metadata": {"labels": {"shade": "light"}}})
         await widgets.patch(f"{HERE}/b", {"metadata": {"labels": {"shade": "dark"}}})
         await widgets.patch(f"{HERE}/b/status", {"status": {"size": 1}})
-        assert told(await watched.take(3)) == [("DELETED", "a"), ("ADDED", "b"), ("MODIFIED", "b")]
+        assert types_and_names(await watched.take(3)) == [("DELETED", "a"), ("ADDED", "b"), ("MODIFIED", "b")]
 
 
 @pytest.mark.looptime
@@ -142,7 +142,7 @@ async def test_every_watcher_of_every_version_sees_every_change_once(api, custom
             events = await watched.take(90)
         assert {event["object"]["apiVersion"] for event in events} == {f"example.com/{served}"}
         revisions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
-        return [(*each, revision) for each, revision in zip(told(events), revisions, strict=True)]
+        return [(*each, revision) for each, revision in zip(types_and_names(events), revisions, strict=True)]
 
     async def write(number):
         path = HERE if number % 2 else HERE.replace("v1", "v2")

@@ -118,7 +118,7 @@ async def test_defaults_on_read_are_those_of_the_version_that_an_object_was_stor
     assert (await api.get(f"{HERE}/b")).json["spec"] == {"size": 7, "colour": "red", "new": "y"}
 
 
-async def test_a_write_that_changes_nothing_stores_an_object_anew_if_it_was_stored_otherwise(api, customs):
+async def test_a_write_that_changes_nothing_stores_an_object_again_if_it_was_stored_otherwise(api, customs):
     """Which is how clients migrate to another stored version, by an empty patch of each object."""
     await customs.define(versions=[version(), version("v1alpha1", storage=False)])
     made = await api.post(HERE, widget(size=1))

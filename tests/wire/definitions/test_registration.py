@@ -179,7 +179,9 @@ async def test_who_writes_a_definition_is_warned_of_what_will_not_work(api, defi
     assert (again.code, again.headers.get("Warning")) == (200, None)
 
 
-async def test_a_definition_that_comes_anew_is_not_emptied_for_the_one_before_it(api, customs, definition, monkeypatch):
+async def test_a_definition_that_comes_again_is_not_emptied_for_the_one_before_it(
+    api, customs, definition, monkeypatch
+):
     monkeypatch.setattr(termination, "CHECK_INTERVAL", 0.05)
     monkeypatch.setattr(termination, "CHECK_TIMEOUT", 0.1)
     await customs.define()

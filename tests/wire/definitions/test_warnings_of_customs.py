@@ -20,7 +20,7 @@ def warned(finalizer, path=""):
     return f'299 - "metadata.finalizers: \\"{finalizer}\\": prefer a domain-qualified finalizer name {path}{OTHERS}"'
 
 
-def told(reply):
+def warnings_of(reply):
     return reply.headers.getall("Warning", [])
 
 
@@ -28,13 +28,13 @@ async def test_finalizers_without_a_domain_are_warned_of_when_they_come(api, cus
     await customs.define()
     made = await api.post(HERE, widget("foo", "example.com", "orphan", "example.com/good"))
     path = "including a path (/) "
-    assert (made.code, told(made)) == (201, [warned("example.com", path), warned("foo")])
-    assert told(await api.patch(f"{HERE}/a", {"spec": {"size": 2}})) == [], "they are there already"
+    assert (made.code, warnings_of(made)) == (201, [warned("example.com", path), warned("foo")])
+    assert warnings_of(await api.patch(f"{HERE}/a", {"spec": {"size": 2}})) == [], "they are there already"
     body = (await api.get(f"{HERE}/a")).json
     body["metadata"]["finalizers"].append("bar")
-    assert told(await api.put(f"{HERE}/a", body)) == [warned("bar")]
+    assert warnings_of(await api.put(f"{HERE}/a", body)) == [warned("bar")]
     added = {"metadata": {"finalizers": [*body["metadata"]["finalizers"], "baz"]}}
-    assert told(await api.patch(f"{HERE}/a", added)) == [warned("baz")]
+    assert warnings_of(await api.patch(f"{HERE}/a", added)) == [warned("baz")]
 
 
 async def test_the_writer_of_a_status_is_not_warned(api, customs):
@@ -42,13 +42,13 @@ async def test_the_writer_of_a_status_is_not_warned(api, customs):
     made = await api.post(HERE, widget())
     body = made.json
     body["metadata"]["finalizers"] = ["foo"]
-    assert told(await api.put(f"{HERE}/a/status", body)) == []
+    assert warnings_of(await api.put(f"{HERE}/a/status", body)) == []
 
 
 async def test_a_refused_object_warns_of_nothing(api, customs):
     await customs.define()
     refused = await api.post(HERE, widget("foo", spec={"size": "large"}))
-    assert (refused.code, told(refused)) == (422, [])
+    assert (refused.code, warnings_of(refused)) == (422, [])
 
 
 @pytest.mark.parametrize(
@@ -60,16 +60,16 @@ async def test_releases_warn_as_they_did(opened, definition, release, expected):
         assert (await api.post(CRDS, definition())).code == 201
         while (made := await api.post(HERE, widget("a.b"))).code == 404:
             pass
-        assert (made.code, told(made)) == (201, expected)
+        assert (made.code, warnings_of(made)) == (201, expected)
 
 
 async def test_every_user_of_a_deprecated_version_is_told_whatever_comes_of_it(api, customs):
     await customs.define(version=OLD)
     made = await api.post(HERE, widget("foo"))
-    assert told(made) == [GOES, warned("foo")], "first, as upstream knows it first"
+    assert warnings_of(made) == [GOES, warned("foo")], "first, as upstream knows it first"
     for method, path, code in (("GET", HERE, 200), ("GET", f"{HERE}/none", 404), ("DELETE", f"{HERE}/none", 404)):
         reply = await api.ask(method, path)
-        assert (reply.code, told(reply)) == (code, [GOES])
+        assert (reply.code, warnings_of(reply)) == (code, [GOES])
 
 
 async def test_a_watch_of_a_deprecated_version_tells_it(api, customs):
@@ -78,7 +78,7 @@ async def test_a_watch_of_a_deprecated_version_tells_it(api, customs):
         async with api.watch(path) as watched:
             assert watched.response.headers.getall("Warning") == [GOES]
     refused = await api.get(f"{HERE}?watch=1&resourceVersion=x")
-    assert (refused.code, told(refused)) == (400, [GOES])
+    assert (refused.code, warnings_of(refused)) == (400, [GOES])
 
 
 async def test_a_watch_of_a_deprecated_kind_of_the_release_tells_it(api):

@@ -107,7 +107,7 @@ def harm(cluster, how, number):
             cluster.server.delete(POD, key_of(pod))
 
 
-def wanted(cluster):
+def desired_sizes(cluster):
     return {replica_set["metadata"]["name"]: replicas_of(replica_set) for replica_set in cluster.sets}
 
 
@@ -130,13 +130,13 @@ class Watchman:
             self.check_ceiling_and_floor()
             self.check_revisions()
             assert one_set_for_each_template(self.cluster)
-            self.sizes = wanted(self.cluster)
+            self.sizes = desired_sizes(self.cluster)
 
     def check_ceiling_and_floor(self):
         """Both as of what the controller could know."""
         deployment = self.cluster.caches[DEPLOYMENT].get(KEY)
         seen = list(self.cluster.caches[REPLICA_SET])
-        sizes = wanted(self.cluster)
+        sizes = desired_sizes(self.cluster)
         assert sum(sizes.values()) <= max(max_pods(deployment), sum(self.sizes.values()))
         resizing = is_resized(deployment, partition_sets(deployment, seen)) or deployment["spec"].get("paused")
         if not resizing:
@@ -214,7 +214,7 @@ def test_pods_are_never_fewer_nor_more_than_a_rollout_may_have(make_cluster, sha
             floor = min_available(deployment)
             held = held or (ready >= floor and not is_resized(deployment, partition_sets(deployment, cluster.sets)))
             assert not held or ready >= floor
-            assert len(cluster.pods()) == sum(wanted(cluster).values())
+            assert len(cluster.pods()) == sum(desired_sizes(cluster).values())
             assert not held or len(cluster.pods()) <= max_pods(deployment)
             cluster.run("deployment")
         else:
@@ -274,7 +274,7 @@ reversals = st.one_of(
 )
 
 
-def untold(request):
+def refuse_status(request):
     """Refuse status updates of ReplicaSets: they do what they should, but nobody can see it."""
     is_status_write = isinstance(request, Update) and request.kind is REPLICA_SET and request.subresource == "status"
     return unavailable("later") if is_status_write else None
@@ -297,7 +297,7 @@ def test_what_is_late_known_of_replica_sets_breaks_no_floor(make_cluster, shape,
     for name, value in happenings:
         match name:
             case "keep" | "keep_silently":
-                cluster.server.refuse = untold if name == "keep_silently" else lambda _: None
+                cluster.server.refuse = refuse_status if name == "keep_silently" else lambda _: None
                 for kind in KINDS:
                     cluster.deliver(kind)
                 cluster.run("replicaset")

@@ -293,7 +293,7 @@ def test_d33_pods_that_crash_after_completion_are_no_lack_of_progress(make_clust
     assert cluster.progress == "True/NewReplicaSetAvailable"
 
 
-def test_d44_a_controller_that_starts_anew_goes_on_where_it_was(make_cluster):
+def test_d44_a_controller_that_restarts_goes_on_where_it_was(make_cluster):
     cluster = make_cluster("web:1")
     cluster.settle()
     cluster.set_image("web:2")

@@ -203,5 +203,5 @@ RANGE = "must be between 1 and 65535, inclusive"
         ),
     ],
 )
-def test_a_container_is_refused_for_each_reason(told_of_pod, container: Spec, wrong: list[str]) -> None:
-    assert told_of_pod(VOLUMES, **container) == [f"spec.containers[0].{line}" for line in wrong]
+def test_a_container_is_refused_for_each_reason(errors_of_pod, container: Spec, wrong: list[str]) -> None:
+    assert errors_of_pod(VOLUMES, **container) == [f"spec.containers[0].{line}" for line in wrong]

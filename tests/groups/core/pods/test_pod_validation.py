@@ -58,14 +58,14 @@ HANDLER = {"exec": {"command": ["true"]}}
         ({"ephemeral": {}}, [".ephemeral.volumeClaimTemplate: Required value"]),
     ],
 )
-def test_a_volume_is_refused_for_each_reason(told_of_pod, volume: Spec, wrong: list[str]) -> None:
-    errors = told_of_pod({"volumes": [{"name": "v"} | volume]})
+def test_a_volume_is_refused_for_each_reason(errors_of_pod, volume: Spec, wrong: list[str]) -> None:
+    errors = errors_of_pod({"volumes": [{"name": "v"} | volume]})
     assert [line for line in errors if "csi.driver: Invalid" not in line] == [f"spec.volumes[0]{w}" for w in wrong]
 
 
-def test_two_volumes_of_one_name_are_a_duplicate(told_of_pod) -> None:
+def test_two_volumes_of_one_name_are_a_duplicate(errors_of_pod) -> None:
     volume = {"name": "v", "emptyDir": {}}
-    assert told_of_pod({"volumes": [volume, volume]}) == ['spec.volumes[1].name: Duplicate value: "v"']
+    assert errors_of_pod({"volumes": [volume, volume]}) == ['spec.volumes[1].name: Duplicate value: "v"']
 
 
 LABEL_SELECTOR = {"matchExpressions": [{"key": "a", "operator": "Like"}]}
@@ -186,18 +186,18 @@ LABEL_SELECTOR = {"matchExpressions": [{"key": "a", "operator": "Like"}]}
         ),
     ],
 )  # fmt: skip
-def test_a_spec_is_refused_for_each_reason(told_of_pod, spec: Spec, wrong: list[str]) -> None:
-    assert told_of_pod(spec) == [f"spec.{line}" for line in wrong]
+def test_a_spec_is_refused_for_each_reason(errors_of_pod, spec: Spec, wrong: list[str]) -> None:
+    assert errors_of_pod(spec) == [f"spec.{line}" for line in wrong]
 
 
-def test_errors_stand_in_the_order_in_which_they_are_looked_for(told_of_pod) -> None:
+def test_errors_stand_in_the_order_in_which_they_are_looked_for(errors_of_pod) -> None:
     spec = {
         "restartPolicy": "Maybe",
         "nodeName": "N N",
         "containers": [{"name": "c"}, {"name": "c", "image": "i", "ports": [{}]}],
         "volumes": [{"name": "V", "emptyDir": {}}],
     }
-    assert [line.partition(": ")[0] for line in told_of_pod(spec)] == [
+    assert [line.partition(": ")[0] for line in errors_of_pod(spec)] == [
         "spec.volumes[0].name",
         "spec.containers[0].image",
         "spec.containers[1].name",
@@ -207,14 +207,14 @@ def test_errors_stand_in_the_order_in_which_they_are_looked_for(told_of_pod) -> 
     ]
 
 
-def test_init_containers_share_names_and_have_no_probes_unless_they_keep_running(told_of_pod) -> None:
+def test_init_containers_share_names_and_have_no_probes_unless_they_keep_running(errors_of_pod) -> None:
     init = {"name": "c", "image": "i", "livenessProbe": HANDLER}
     only = "may not be set for init containers without restartPolicy=Always"
-    assert told_of_pod({"initContainers": [init]}) == [
+    assert errors_of_pod({"initContainers": [init]}) == [
         'spec.initContainers[0].name: Duplicate value: "c"',
         f"spec.initContainers[0].livenessProbe: Forbidden: {only}",
     ]
-    assert told_of_pod({"initContainers": [init | {"name": "s", "restartPolicy": "Always"}]}) == []
+    assert errors_of_pod({"initContainers": [init | {"name": "s", "restartPolicy": "Always"}]}) == []
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_annotations_that_mean_something_are_looked_at(pod, annotations: dict[st
     assert [str(error) for error in POD.create(obj)] == wrong
 
 
-def test_a_pod_that_was_refused_is_refused_again_and_a_good_one_passes_again(told_of_pod) -> None:
+def test_a_pod_that_was_refused_is_refused_again_and_a_good_one_passes_again(errors_of_pod) -> None:
     for _ in range(2):
-        assert told_of_pod({}) == []
-        assert told_of_pod({"restartPolicy": "x"}) != []
+        assert errors_of_pod({}) == []
+        assert errors_of_pod({"restartPolicy": "x"}) != []
 
 
 def test_a_pod_may_be_named_so_long_that_its_volumes_claim_cannot(pod) -> None:

@@ -112,7 +112,7 @@ async def test_what_no_schema_tells_of_is_refused_where_it_is_no_template(admitt
         {"metadata": {"labels": {"app": 1}}},
     ],
 )
-async def test_a_template_that_holds_no_workload_is_told_of(admitted, field, pods):
+async def test_a_template_that_holds_no_workload_is_reported(admitted, field, pods):
     given = united(template={field: template(template=pods)})
     with pytest.raises(ApiError) as raised:
         await admitted(given)

@@ -108,7 +108,7 @@ async def test_the_templates_labels_must_be_selected(admitted, refused, field):
     assert (path, message) in await refused(spec)
 
 
-async def test_a_selector_that_cannot_be_read_is_told_of_once_more(refused):
+async def test_a_selector_that_cannot_be_read_is_reported_once_more(refused):
     spec = united(selector={"matchExpressions": [{"key": "app", "operator": "Like", "values": ["x"]}]})
     errors = await refused(spec)
     assert [field for field, _ in errors] == ["spec.selector.matchExpressions[0].operator", "spec.selector"]
