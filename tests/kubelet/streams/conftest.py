@@ -105,9 +105,7 @@ class Stage:
         statuses = [
             {"name": each["name"], "containerID": f"c://{each['name']}-1", "state": ran} for each in spec["containers"]
         ]
-        status = {"phase": "RunningControlPlane", "podIP": "10.244.0.5", "containerStatuses": statuses} | more.pop(
-            "status", {}
-        )
+        status = {"phase": "Running", "podIP": "10.244.0.5", "containerStatuses": statuses} | more.pop("status", {})
         return self.put(POD, {"metadata": {"name": name, "namespace": "shop"} | more, "spec": spec, "status": status})
 
     async def perform(self, request: Any) -> Any:
@@ -243,7 +241,7 @@ async def _pod(client: aiohttp.ClientSession, name: str, state: Any) -> Any:
         | ({"containerID": f"containerd://{name}-{each['name']}"} if "running" in state else {})
         for each in CONTAINERS
     ]
-    status = {"phase": "RunningControlPlane", "podIP": "10.244.0.5", "containerStatuses": statuses}
+    status = {"phase": "Running", "podIP": "10.244.0.5", "containerStatuses": statuses}
     return await _ask(client, "PATCH", f"{pods}/{name}/status", {"status": status})
 
 
