@@ -34,7 +34,7 @@ _STEPS = 100
 """The steps of a search, at most one for each instruction and character, that cost one unit."""
 
 _PRINTED = 4
-"""How much longer it takes to print a part than to compare it."""
+"""The factor by which printing a part takes longer than comparing it."""
 
 _KINDS = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _RUN_TIME = {"duration": "google.protobuf.Duration", "timestamp": "google.protobuf.Timestamp"}

@@ -20,7 +20,7 @@ from apiserver.registry.kind_tables import BESIDE_SPEC, set_defaults
 from apiserver.registry.spec_cache import CachedSpec, SpecCache, spec_caches_by_kind
 
 YAML_ERRORS = "yaml: unmarshal errors:"
-"""What go-yaml writes before its list of duplicate fields."""
+"""The text that go-yaml writes before its list of duplicate fields."""
 
 
 _USUAL_ORDER: Obj = dict.fromkeys(("kind", "apiVersion", "metadata", "spec", "status"), True)

@@ -9,7 +9,7 @@ from controller_manager.reconcile.contract import Action, Get, Key, Request, Upd
 from controller_manager.reconcile.kinds import Kind
 
 TRIES = 5
-"""How often a write is tried (retry.DefaultRetry)."""
+"""The number of times that a write is tried (retry.DefaultRetry)."""
 
 
 def retry_on_conflict(

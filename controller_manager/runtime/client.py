@@ -32,7 +32,7 @@ MAX_CONNECTIONS = 160
 BUSY_CONNECTIONS = MAX_CONNECTIONS // 2
 """The number of exchanges under way at which requests that can wait should wait."""
 MAX_RETRIES = 10
-"""How often a request is retried if the server sends Retry-After (client-go rest.Request maxRetries)."""
+"""The number of times that a request is retried if the server sends Retry-After (client-go rest.Request maxRetries)."""
 REQUEST_TIMEOUT = 70.0
 """Seconds after which an answer is given up; the server itself gives up after 60."""
 PAGE_SIZE = 500

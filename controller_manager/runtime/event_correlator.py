@@ -11,11 +11,11 @@ from controller_manager.runtime.event_builder import Occurrence
 from controller_manager.runtime.ratelimit import TokenBucket
 
 CACHE_SIZE = 4096
-"""How many subjects, groups and Events are remembered (maxLruCacheEntries)."""
+"""The number of subjects, groups and Events that are remembered (maxLruCacheEntries)."""
 SPAM_BURST, SPAM_RATE = 25, 1 / 300
 """The Events of a source about an object: 25 at once, then one in five minutes."""
 MAX_SIMILAR = 10
-"""How many different messages of a group are recorded separately…"""
+"""The number of different messages of a group that are recorded separately…"""
 AGGREGATE_SECONDS = 600
 """…if no two are further apart than this."""
 SERIES_END_SECONDS = 360.0

@@ -42,7 +42,7 @@ log = logging.getLogger("controller_manager.events")
 MAX_QUEUED = 1000
 """Occurrences of a source that may wait; more are dropped (maxQueuedEvents, DropIfChannelFull)."""
 MAX_TRIES = 12
-"""How often an Event is sent if there is no answer (maxTriesPerEvent)."""
+"""The number of times that an Event is sent if there is no answer (maxTriesPerEvent)."""
 PATIENCE = 10.0
 """Seconds between two tries (defaultSleepDuration)."""
 REFRESH = 1800.0

@@ -10,7 +10,7 @@ import orjson
 from apiserver.api.meta import Obj
 
 GENERATION_SIZE = 2048
-"""How many parts each of two generations holds: parts not used during the last two generations are forgotten."""
+"""The number of parts that each of two generations holds; parts not used in the last two generations are forgotten."""
 
 _METADATA_PARTS = ("labels", "annotations", "ownerReferences", "finalizers")
 _METADATA_WORDS = ("namespace", "generateName", "creationTimestamp", "deletionTimestamp")

@@ -18,6 +18,7 @@ SPEC.loader.exec_module(words)
         ('def f():\n    """What it gives."""\n', 'docstring "What …"'),
         ('"""Whether pods run."""\n', 'docstring "Whether …"'),
         ('class Pods:\n    """The pods of which some run."""\n', '"of which"'),
+        ('LIMIT = 5\n"""How many pods run."""\n', 'docstring "How …"'),
         ("def f(found):\n    return found\n", "found: say what it holds"),
         ("told = 1\n", "told: say what it holds"),
         ("for place in ():\n    pass\n", "place: say what it holds"),

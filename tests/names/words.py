@@ -45,13 +45,8 @@ def _of_node(node: ast.AST) -> Iterator[tuple[int, str]]:
         yield node.lineno, f"{node.arg}: say what it holds"
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from _of_function(node)
-    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        doc = ast.get_docstring(node) or ""
-        line = getattr(node, "lineno", 1)
-        if OPENING.match(doc):
-            yield line, f'docstring "{doc.split()[0]} …": begin with what it is or does, such as "Return …"'
-        for match in PHRASES.finditer(doc):
-            yield line, f'docstring: "{match[0]}"'
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        yield from _of_docstring(node.lineno, node.value.value)
 
 
 def _of_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str]]:
@@ -59,6 +54,14 @@ def _of_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[t
         yield function.lineno, f"{function.name}: say what it returns"
     for match in PHRASES.finditer(function.name.replace("_", " ")):
         yield function.lineno, f'{function.name}: "{match[0]}"'
+
+
+def _of_docstring(line: int, doc: str) -> Iterator[tuple[int, str]]:
+    """Yield what is wrong with the docstring of a module, a class, a function or, below its definition, a name."""
+    if OPENING.match(doc):
+        yield line, f'docstring "{doc.split(maxsplit=1)[0]} …": begin with what it is or does, such as "Return …"'
+    for match in PHRASES.finditer(doc):
+        yield line, f'docstring: "{match[0]}"'
 
 
 def files() -> list[Path]:

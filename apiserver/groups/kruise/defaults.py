@@ -10,7 +10,7 @@ from apiserver.groups.core.persistentvolumeclaims import default_claim
 from apiserver.groups.core.pods.defaults import default_template
 
 RECREATE, IN_PLACE = "ReCreate", ("InPlaceIfPossible", "InPlaceOnly")
-"""How pods are updated: recreated, or in place."""
+"""The ways to update pods: recreate them, or in place."""
 
 ROLLING_UPDATE = "RollingUpdate"
 

@@ -18,7 +18,7 @@ PREFIX = "/registry/services/specs/"
 
 
 ATTEMPTS = 16
-"""How often to allocate other numbers because other servers were faster to reserve these."""
+"""The number of times to allocate other numbers because other servers were faster to reserve these."""
 
 
 def allocate_for_write(

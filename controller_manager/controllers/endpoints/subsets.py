@@ -22,7 +22,7 @@ from controller_manager.controllers.endpoints.services import (
 from controller_manager.reconcile.pods import is_ready
 
 MAX_CAPACITY = 1000
-"""How many addresses one Endpoints object holds at most (maxCapacity)."""
+"""The number of addresses that one Endpoints object holds at most (maxCapacity)."""
 OVER_CAPACITY_ANNOTATION = "endpoints.kubernetes.io/over-capacity"
 MANAGED_BY_LABEL, CONTROLLER = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
 

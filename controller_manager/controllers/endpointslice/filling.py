@@ -8,7 +8,7 @@ from apiserver.api.meta import Obj, labels_of
 from controller_manager.controllers.endpoints.services import HEADLESS_LABEL, Port
 
 MAX_ENDPOINTS_PER_SLICE = 100
-"""How many endpoints a slice has at most (--max-endpoints-per-slice)."""
+"""The number of endpoints that a slice has at most (--max-endpoints-per-slice)."""
 SERVICE_NAME_LABEL, MANAGED_BY_LABEL = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
 RESERVED_LABELS = frozenset((SERVICE_NAME_LABEL, MANAGED_BY_LABEL, HEADLESS_LABEL))
 """The labels of slices that are not copied from a Service."""

@@ -21,7 +21,7 @@ from controller_manager.reconcile.pods import generate_name
 
 CONTROLLER = "endpointslicemirroring-controller.k8s.io"
 MAX_ENDPOINTS_PER_SUBSET = 1000
-"""How many addresses of a subset are mirrored (--mirroring-max-endpoints-per-subset)."""
+"""The number of addresses of a subset that are mirrored (--mirroring-max-endpoints-per-subset)."""
 
 _SKIP_MIRROR_LABEL = "endpointslice.kubernetes.io/skip-mirror"
 _ANNOTATIONS_TO_SKIP = (TRIGGER_TIME_ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration")

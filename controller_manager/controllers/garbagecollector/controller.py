@@ -62,7 +62,7 @@ from controller_manager.reconcile.deletion import Item, Patches, delete_item, ge
 from controller_manager.reconcile.kinds import EVERYTHING
 
 ORPHAN_BATCH = 100
-"""How many dependents are orphaned at a time."""
+"""The number of dependents that are orphaned at a time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ from controller_manager.reconcile.retry_on_conflict import update
 from controller_manager.reconcile.times import parse_time
 
 BURST_REPLICAS = 500
-"""How many pods are created or deleted at a time (BurstReplicas)."""
+"""The number of pods that are created or deleted at a time (BurstReplicas)."""
 MIN_INTERVAL = 0.05
 """Minimum seconds between two syncs of one owner: pods that become ready one after another are counted together."""
 

@@ -15,7 +15,7 @@ _ORDINAL = re.compile(r"0|[1-9][0-9]*")
 MAX_ORDINAL = 2**31 - 1
 """The highest ordinal: an int32."""
 _MAX_CREATED = 500
-"""How many pods one sync creates at most; upstream allocates an entry for every desired ordinal."""
+"""The number of pods that one sync creates at most; upstream allocates an entry for every desired ordinal."""
 
 
 def ordinal_of(parent: str, name: str) -> int | None:

@@ -15,7 +15,7 @@ from controller_manager.reconcile.pods import deletion_cost, phase_rank, ready_s
 from controller_manager.reconcile.times import parse_time
 
 Ranks = Mapping[str, float]
-"""How crowded pods are, by uid; a pod that is alone has no entry."""
+"""The crowding of pods, by uid; a pod that is alone has no entry."""
 
 
 def in_update_order(members: Iterable[Member]) -> list[Member]:
