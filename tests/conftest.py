@@ -53,7 +53,7 @@ def closed_connections() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def kubectl_path() -> str:
-    """The path of kubectl; a machine without it skips the test, unless it is the one that decides."""
+    """The path of kubectl; without it the test is skipped, and in CI it fails."""
     path = shutil.which("kubectl")
     if path is None and os.environ.get("CI"):
         pytest.fail("kubectl is not on PATH")
@@ -70,14 +70,14 @@ def clusters() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def shared_etcd(clusters: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """An etcd of one member for all tests of this worker; each keeps to a place of its own."""
+    """An etcd of one member for all tests of this worker; each keeps to a key prefix of its own."""
     with clusters.running(tmp_path_factory.mktemp("etcd")) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def patient_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stores over etcd give members all the time they want: a slow machine is no dead one."""
+    """Let stores over etcd wait for members as long as it takes: a slow machine is not a dead one."""
     for name in (
         "cluster.CALL_TIMEOUT",
         "cluster._CONNECT_TIMEOUT",
@@ -129,7 +129,7 @@ def each_binary(request: pytest.FixtureRequest, kubectl_path: str) -> str:
 
 @pytest.fixture(scope="session")
 def wait_for() -> Callable[[Callable[[], Any]], Any]:
-    """wait_for(what): what it gives once that is something."""
+    """wait_for(function): call it until its result is true, and return that."""
 
     def wait(what: Callable[[], Any]) -> Any:
         end = time.monotonic() + SECONDS
@@ -189,11 +189,11 @@ class Kubectl:
         return CommandResult(line, process.returncode, out, "".join(_without_own(err)))
 
     def says(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
-        """Run a command that works; what it prints, to stdout and then to stderr, is the pattern from end to end."""
+        """Run a command that must succeed; its output, stdout and then stderr, must match the pattern as a whole."""
         return self._said(self.run(line, given, **environment), pattern, code=0)
 
     def refuses(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
-        """Run a command that fails with such words."""
+        """Run a command that must fail with such words."""
         return self._said(self.run(line, given, **environment), pattern, code=1)
 
     def output(self, line: str, given: str = "") -> str:
@@ -241,7 +241,7 @@ def _without_own(err: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def kubectl_at(kubectl_path: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Kubectl]:
-    """Makes a kubectl, that of the PATH if none is named, for a kubeconfig and a namespace that is there."""
+    """Return a function that makes a kubectl (by default the PATH's) for a kubeconfig and an existing namespace."""
     home = tmp_path_factory.mktemp("home")
 
     def make(kubeconfig: Path, *, namespace: str = "default", binary: str = kubectl_path) -> Kubectl:

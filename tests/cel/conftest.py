@@ -21,7 +21,7 @@ def outcome_of(text: str, limit: int = 1_000_000) -> EvalResult:
 
 
 def plain(value: Any) -> Any:
-    """A value as Python has it: ("optional", …) of an optional."""
+    """Return a CEL value as a Python value; an optional becomes ("optional", …)."""
     if isinstance(value, Optional):
         return ("optional", *([] if value.value is MISSING else [plain(value.value)]))
     if is_list(value):

@@ -14,7 +14,7 @@ Kubectl = Any
 
 @pytest.fixture(scope="session")
 def etcd_path() -> None:
-    """There are etcd and etcdctl; a machine without skips the test, unless it is the one that decides."""
+    """Require etcd and etcdctl: without them the test is skipped, and in CI it fails."""
     for command in ("etcd", "etcdctl"):
         if shutil.which(command) is None:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{command} is not on PATH")
@@ -22,7 +22,7 @@ def etcd_path() -> None:
 
 @pytest.fixture
 def contained(etcd_path: None, tmp_path: Path) -> Iterator[Stack]:
-    """The services of compose.yaml, as they are in containers; a machine where we may not make those skips the test."""
+    """The services of compose.yaml, as they are in containers; the test is skipped if this machine permits none."""
     with compose_networks.network(4) as network:
         if network is None:
             pytest.skip("only root can make networks and mounts of its own")

@@ -31,13 +31,13 @@ _places = count(1)
 
 @pytest.fixture(scope="session")
 def new_place() -> Callable[[], KeyPrefix]:
-    """Gives places in the shared etcd, none twice and none inside another."""
+    """Return a function that gives key prefixes in the shared etcd, none twice and none inside another."""
     return lambda: KeyPrefix("", f"/t{next(_places)}:")
 
 
 @pytest.fixture
 def access(new_place: Callable[[], KeyPrefix]) -> ClusterConfig:
-    """A place of its own for the stores of one test."""
+    """A key prefix of its own for the stores of one test."""
     return ClusterConfig(key_prefix=new_place())
 
 
@@ -63,7 +63,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def opened(access: ClusterConfig, patient_store: None) -> AsyncIterator[Callable[..., Awaitable[Store]]]:
-    """Opens stores with any options, and closes at the end what a test did not; those over etcd in one place."""
+    """Return a function that opens stores with any options, over etcd under one prefix; all are closed at the end."""
     stores: list[Store] = []
 
     async def opener(url: str, **options: Any) -> Store:

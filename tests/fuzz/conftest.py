@@ -115,7 +115,7 @@ class Complaints(logging.Handler):
 
 
 def well_formed(answer: Answer, path: str) -> None:
-    """An answer is an object, or a Status that says the same as the HTTP status; text where upstream has text."""
+    """Check that an answer is an object, or a Status that agrees with the HTTP status; text where upstream has text."""
     media = answer.headers.get("content-type", "").partition(";")[0]
     if answer.code in (204, 304) or "transfer-encoding" in answer.headers or not answer.body:
         assert answer.code < 300 or answer.code == 304 or answer.headers.get("content-length")
@@ -153,7 +153,7 @@ Ask = Callable[..., Answer]
 
 @pytest.fixture(scope="module")
 def ask(complaints: Complaints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
-    """Sends a request to a server of the newest release and gives its answer, which is well-formed and no complaint.
+    """Return a function that asks a server of the newest release; the answer is well-formed, and no error is logged.
 
     At the end the server is ready, and serves.
     """

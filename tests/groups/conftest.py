@@ -1,4 +1,4 @@
-"""Objects as the verbs hand them to defaults, strategies and validation, and what comes of it."""
+"""Objects as the verbs hand them to defaults, strategies and validation, and the results."""
 
 import copy
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Printed = Callable[[str, str, Obj], dict[str, Any]]
 
 @pytest.fixture
 def defaulted() -> Callable[..., Obj]:
-    """Makes an object of a kind with its defaults."""
+    """Return a function that makes an object of a kind with its defaults."""
 
     def make(kind: str, given: Obj, *, group: str = "", version: str = "v1") -> Obj:
         obj = copy.deepcopy(given)
@@ -39,7 +39,7 @@ def strategy() -> Callable[[str, str], Strategy]:
 
 @pytest.fixture
 def created(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj], Obj]:
-    """Prepares an object for its creation."""
+    """Return a function that prepares an object for its creation."""
 
     def make(group: str, kind: str, obj: Obj) -> Obj:
         new = copy.deepcopy(obj)
@@ -52,7 +52,7 @@ def created(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj
 
 @pytest.fixture
 def updated(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj, Obj], Obj]:
-    """Prepares an object for an update; like the verbs, with the old one's generation."""
+    """Return a function that prepares an object for an update; like the verbs, with the old one's generation."""
 
     def make(group: str, kind: str, new: Obj, old: Obj) -> Obj:
         obj, before = copy.deepcopy(new), copy.deepcopy(old)
@@ -68,7 +68,7 @@ def updated(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj
 
 @pytest.fixture
 def pod() -> Callable[..., Obj]:
-    """Makes a pod of a part of its spec, and of a part of its container."""
+    """Return a function that makes a pod of a part of its spec, and of a part of its container."""
 
     def make(spec: Obj, **container: Any) -> Obj:
         given = {"containers": [{"name": "c", "image": "i"} | container], "serviceAccountName": "default"} | spec

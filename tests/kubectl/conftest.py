@@ -33,7 +33,7 @@ def quiet_cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def kubectl_in(kubectl_path: str, quiet_cluster: Cluster, kubectl_at: Make) -> Make:
-    """Makes a kubectl of a binary (that of the PATH if none is named) in a fresh namespace of the shared cluster."""
+    """Return a function that makes a kubectl (by default the PATH's) in a fresh namespace of the shared cluster."""
     numbers = count(1)
     trust = ssl.create_default_context(cafile=str(quiet_cluster.ca_file))
 

@@ -1,4 +1,4 @@
-"""Clusters with controllers and nodes, and what kubectl makes of them."""
+"""Clusters with controllers and nodes, and kubectls for them."""
 
 import asyncio
 import base64
@@ -73,7 +73,7 @@ def kubectl(cluster: Cluster, kubectl_at: Callable[..., Kubectl], numbers: Itera
 
 @pytest.fixture
 def deployment() -> Callable[..., str]:
-    """Writes a Deployment as JSON: what its pods are annotated with, and its spec but for selector and template."""
+    """Return a function that writes a Deployment as JSON, by its pods' annotations and fields of its spec."""
 
     def write(name: str = "web", image: str = "nginx:1", annotations: Any = None, **spec: Any) -> str:
         return _workload("Deployment", name, image, annotations or {}, spec)
@@ -83,7 +83,7 @@ def deployment() -> Callable[..., str]:
 
 @pytest.fixture
 def stateful_set() -> Callable[..., str]:
-    """Writes a StatefulSet as JSON: what its pods are annotated with, and its spec but for selector and template."""
+    """Return a function that writes a StatefulSet as JSON, by its pods' annotations and fields of its spec."""
 
     def write(name: str = "db", image: str = "postgres:1", annotations: Any = None, **spec: Any) -> str:
         return _workload("StatefulSet", name, image, annotations or {}, {"serviceName": name} | spec)
@@ -104,7 +104,7 @@ def _workload(kind: str, name: str, image: str, annotations: dict[str, str], spe
 
 @dataclass(frozen=True)
 class Running:
-    """A process of ours, and the file with what it says to stderr."""
+    """A process of ours, and the file with its stderr."""
 
     process: subprocess.Popen[str]
     said: Path
@@ -197,7 +197,7 @@ async def _asking(kubeconfig: Path) -> AsyncIterator[aiohttp.ClientSession]:
 
 @pytest.fixture
 def asking() -> Callable[[Path], AbstractAsyncContextManager[aiohttp.ClientSession]]:
-    """Somebody with the rights of a kubeconfig's user, who asks its server by HTTP."""
+    """An HTTP client with the rights of a kubeconfig's user."""
     return _asking
 
 

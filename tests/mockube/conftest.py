@@ -53,7 +53,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
-    """That of a person with an empty home."""
+    """The environment of a person with an empty home."""
     hidden = ("KUBECONFIG", "XDG_DATA_HOME")
     return {name: value for name, value in os.environ.items() if name not in hidden} | {"HOME": str(home)}
 
@@ -138,7 +138,7 @@ class Document:
         return lines
 
     def steady(self, text: str) -> str:
-        """A text without what differs from run to run."""
+        """Return a text without the parts that differ from run to run."""
         for pattern, instead in self.changing:
             text = re.sub(pattern, instead, text, flags=re.MULTILINE)
         return text.rstrip()

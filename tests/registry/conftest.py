@@ -14,25 +14,25 @@ EVENT_TTL = 1.0
 
 @dataclass(frozen=True)
 class Client:
-    """Somebody who speaks to a server of a test's own."""
+    """A client of a server of the test's own."""
 
     session: aiohttp.ClientSession
 
     async def ask(self, request: str, body: Any = None, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
-        """The status and the body of the answer to "METHOD /path"."""
+        """Return the status and the body of the answer to "METHOD /path"."""
         method, path = request.split(" ", 1)
         async with self.session.request(method, path, json=body, headers=headers) as answer:
             text = await answer.text()
             return answer.status, await answer.json(content_type=None) if text else None
 
     async def do(self, request: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
-        """The body of an answer that must be a success."""
+        """Return the body of an answer, which must be a success."""
         status, answer = await self.ask(request, body, headers)
         assert status < 400, answer
         return answer
 
     async def patch(self, path: str, body: Any) -> Any:
-        """The outcome of a merge patch."""
+        """Return the outcome of a merge patch."""
         return await self.do(f"PATCH {path}", body, {"Content-Type": "application/merge-patch+json"})
 
     async def until_gone(self, path: str) -> None:

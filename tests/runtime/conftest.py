@@ -28,7 +28,7 @@ NOW = 1_800_000_000.0
 
 
 class HastyClock(Clock):
-    """A clock on which all waits are over at once, but for those of chores that come every few minutes for ever.
+    """A clock on which all waits end at once, except those of chores that run every few minutes for ever.
 
     Attributes:
         slept: what was waited.
@@ -132,7 +132,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Callable[[Handler], Awaitable[ClientConfig]]]:
-    """Starts a server whose every answer is the test's own; gives the way to it."""
+    """Return a function that starts a server with answers of the test's own and returns the Access to it."""
     runners = []
 
     async def start(handler: Handler, *, port: int = 0) -> ClientConfig:
@@ -149,7 +149,7 @@ async def serve() -> AsyncIterator[Callable[[Handler], Awaitable[ClientConfig]]]
 
 @pytest.fixture
 async def speak() -> AsyncIterator[Callable[..., Awaitable[ClientConfig]]]:
-    """Starts a server that says certain bytes, one lot for each request, and then closes the connection."""
+    """Return a function that starts a server that sends given bytes for each request, then closes the connection."""
     servers = []
 
     async def start(*lots: bytes) -> ClientConfig:
@@ -175,7 +175,7 @@ async def speak() -> AsyncIterator[Callable[..., Awaitable[ClientConfig]]]:
 
 @asynccontextmanager
 async def running(work: Any) -> AsyncIterator[asyncio.Task[None]]:
-    """Some endless work beside the test."""
+    """Run some endless work beside the test."""
     task = asyncio.ensure_future(work)
     try:
         yield task

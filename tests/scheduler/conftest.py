@@ -111,7 +111,7 @@ def board_of() -> Callable[..., FeasibleNodes]:
 
 @dataclass
 class Stage:
-    """The scheduler among caches.
+    """The scheduler with its caches.
 
     Attributes:
         refuse: asked before each request: an ApiError is the answer.
@@ -237,7 +237,7 @@ class Stage:
 
 
 def _with_conditions(pod: Any, body: Any) -> Any:
-    """A strategic merge patch as the merge patch that does the same."""
+    """Return the merge patch that does the same as a strategic merge patch."""
     new = (body.get("status") or {}).get("conditions")
     if not new:
         return body

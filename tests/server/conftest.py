@@ -49,7 +49,7 @@ class Wire:
         return self.send(method, path, None if body is None else json.dumps(body).encode(), **headers)
 
     def send(self, method: str, path: str, body: bytes | None, **headers: str) -> Answer:
-        """Headers are given with underscores for their dashes."""
+        """Send a request; the names of headers have underscores for their dashes."""
         sent = {"Authorization": f"Bearer {TOKEN}"} | {k.replace("_", "-"): v for k, v in headers.items()}
         self.connection.request(method, path, body, sent)
         response = self.connection.getresponse()
@@ -60,7 +60,7 @@ class Wire:
         return self.expect(200, "GET", path, **headers)
 
     def expect(self, code: int, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """The answer's object, whose status must be this one."""
+        """Return the answer's object; its HTTP status must be this one."""
         answer = self.ask(method, path, body, **headers)
         assert answer.code == code, (method, path, answer)
         return answer.obj if answer.body else None
@@ -149,7 +149,7 @@ def minimal() -> Callable[[Resource], Obj]:
 
 
 def _filled(text: str) -> str:
-    """The samples with the certificates and keys that some of them need."""
+    """Return the samples with the certificates and keys that some of them need."""
     key, proven = ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a")])
     request = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())

@@ -24,11 +24,11 @@ class Network:
     size: int
 
     def namespace(self, number: int) -> str:
-        """A namespace."""
+        """Return the name of a host's namespace."""
         return bridges.host_name(self.name, number)
 
     def host(self, number: int) -> str:
-        """Its address."""
+        """Return the address of a host."""
         return bridges.host_address(self.net, number)
 
     def make(self) -> None:

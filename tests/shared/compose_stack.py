@@ -36,7 +36,7 @@ def settings() -> dict[str, str]:
 
 
 def interpolated(value: Any, variables: Mapping[str, str]) -> Any:
-    """A value of the file with variables in their places; raises KeyError for one that is not set."""
+    """Return a value of the file with its variables replaced; raise KeyError for one that is not set."""
     if isinstance(value, dict):
         return {key: interpolated(each, variables) for key, each in value.items()}
     if isinstance(value, list):
@@ -53,7 +53,7 @@ def file() -> dict[str, Any]:
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return a port that nobody listens at."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -85,7 +85,7 @@ class Stack:
         return ROOT / name if name.startswith(".") else self.folder / "volumes" / name
 
     def here(self, service: str, text: str) -> str:
-        """A word of a service's command as it is for a process on this machine."""
+        """Return a word of a service's command as it is for a process on this machine."""
         text = PORT.sub(
             lambda match: self._address(match["name"] or service, match["port"]), self.placed(service, text)
         )
@@ -95,7 +95,7 @@ class Stack:
         return text.replace(f"={name}", "=127.0.0.1") if name in self.services else text
 
     def placed(self, service: str, text: str) -> str:
-        """A word of a service's command with volumes where they are here."""
+        """Return a word of a service's command with the paths of volumes as they are here."""
         places = mounts(self.services[service])
         targets = "|".join(map(re.escape, places))
         if not places:
@@ -121,7 +121,7 @@ class Stack:
         return self.folder / f"{service}.log"
 
     def environment(self, service: str) -> dict[str, str]:
-        """Nothing of this process's own but where programs are."""
+        """Return the environment of a service: nothing of this process's own but the PATH."""
         return {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1", **self.services[service].get("environment", {})}
 
     def up(self) -> None:
@@ -262,7 +262,7 @@ def _condition(service: Mapping[str, Any]) -> str:
 
 
 def _check(container: Mapping[str, Any]) -> dict[str, Any]:
-    """The first probe of a container as a health check."""
+    """Return the first probe of a container as a health check."""
     probe = container.get("startupProbe") or container.get("readinessProbe")
     if probe is None:
         return {"disable": True}

@@ -1,4 +1,4 @@
-"""Controllers without a server: a world of real caches filled by hand, and a stage on which plans are rehearsed.
+"""Controllers without a server: real caches that are filled by hand, and reconciles with given answers.
 
 For those that are to be seen at work, there is a client of a real server.
 """
@@ -55,7 +55,7 @@ class Rehearsal:
     error: ApiError | None = None
 
     def requests(self) -> list[Any]:
-        """All requests, those in batches too."""
+        """Return all requests, those in batches too."""
         requests: list[Any] = []
         for action in self.actions:
             if isinstance(action, Batch):
@@ -172,7 +172,7 @@ def reconcile(make_world: Callable[..., Caches], now: float) -> Callable[..., Re
 
 
 class Client:
-    """Somebody who asks a real server, and waits for what he wants to see."""
+    """A client of a real server that waits for the state of objects."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
@@ -190,7 +190,7 @@ class Client:
         return await self.do("POST", PODS, {"metadata": {"name": name, "labels": labels or {}}, "spec": spec})
 
     async def until(self, collection: str, name: str, holds: Callable[[Any], Any]) -> Any:
-        """The object of that name, or any if it is "", as soon as something holds of it."""
+        """Return the object of that name, or any if it is "", as soon as it satisfies a condition."""
         query = f"fieldSelector=metadata.name%3D{name}" if name else ""
         return await self._watch(collection, query, lambda word, obj: word != "DELETED" and holds(obj))
 

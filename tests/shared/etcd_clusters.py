@@ -23,7 +23,7 @@ ATTEMPTS = 3
 
 
 def free_port(host: str = LOOPBACK) -> int:
-    """A port that nobody listens at."""
+    """Return a port that nobody listens at."""
     with socket.socket() as listener:
         listener.bind((host, 0))
         return int(listener.getsockname()[1])
@@ -135,7 +135,7 @@ class Member:
 
 @dataclass
 class EtcdCluster:
-    """Members that belong together."""
+    """The members of one etcd cluster."""
 
     members: list[Member]
 

@@ -23,7 +23,7 @@ class HistoryEntry(NamedTuple):
 
 @dataclass
 class Write:
-    """A write, as whoever asked for it saw it; it has no end if nobody was left to see one."""
+    """A write as its client saw it; it has no end if the client was gone by then."""
 
     name: str
     begin: float
@@ -95,7 +95,7 @@ class Truth:
             self.by_key.setdefault(each.key, []).append(each)
 
     def at(self, key: str, revision: int) -> HistoryEntry | None:
-        """The newest version of a key that is not newer than a revision; None where it does not exist there."""
+        """Return the version of a key at a revision, or None if it does not exist then."""
         versions = self.by_key.get(key, [])
         index = bisect_right(versions, revision, key=lambda each: each.revision)
         return versions[index - 1] if index and versions[index - 1].value is not None else None

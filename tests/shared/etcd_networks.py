@@ -51,11 +51,11 @@ class Proxy:
         await asyncio.sleep(0)  # connections are closed a turn of the loop later
 
     def cut(self) -> None:
-        """Keep everything to itself from now on, also who connects."""
+        """Pass nothing on from now on, new connections neither."""
         self._open.clear()
 
     def mute(self) -> None:
-        """Keep answers to itself from now on, and pass on what is asked."""
+        """Pass on requests from now on, but no answers."""
         self._answering.clear()
 
     def mend(self) -> None:
@@ -106,7 +106,7 @@ class Proxy:
 
 @dataclass
 class Cables:
-    """A bridge, and network namespaces on it; who is cut off hears nothing more, and nobody tells him or the others."""
+    """A bridge and network namespaces on it; a member that is cut off gets no more packets, and no side is notified."""
 
     name: str
     net: str
@@ -126,12 +126,12 @@ class Cables:
             made.callback(bridges.remove_host, self.name, number)
 
     def seat(self, number: int) -> dict[str, Any]:
-        """Where a member is, as etcd_clusters.Member wants to know it."""
+        """Return the address of a member, as etcd_clusters.Member takes it."""
         around = ("ip", "netns", "exec", self._place(number))
         return {"host": self._host(number), "client": 2379, "peer": 2380, "around": around}
 
     def url(self, number: int) -> str:
-        """Where stores find a member."""
+        """Return the URL at which stores reach a member."""
         return f"http://{self._host(number)}:2379"
 
     def cut(self, number: int) -> None:
@@ -141,7 +141,7 @@ class Cables:
         bridges.set_cable(self.name, number, "up")
 
     def part(self, number: int, size: int) -> None:
-        """Keep a member from the others, and not from this machine."""
+        """Cut a member off from the others, but not from this machine."""
         for other in range(size):
             if other != number:
                 bridges.ip("-n", self._place(number), "route", "add", "blackhole", f"{self._host(other)}/32")
@@ -163,7 +163,7 @@ def cables(size: int) -> Iterator[Cables | None]:
 
 
 class Relays:
-    """Proxies before all members, in a thread: who is cut off is not reached by anybody, and still reaches others."""
+    """Proxies before all members, in a thread: nobody reaches a member that is cut off, but it still reaches others."""
 
     def __init__(self, size: int) -> None:
         self._ports = [{"client": free_port(), "peer": free_port()} for _ in range(size)]

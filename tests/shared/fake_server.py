@@ -22,7 +22,7 @@ from controller_manager.reconcile.times import format_time
 
 
 class FakeServer:
-    """Objects in the namespace "ns", and what became of them.
+    """Objects in the namespace "ns", and the log of their changes.
 
     Attributes:
         now: its clock.
@@ -66,7 +66,7 @@ class FakeServer:
         """Do what the garbage collector would do: nothing, unless a test is about that."""
 
     def change(self, kind: Kind, current: Obj, new: Obj) -> Obj:
-        """Store what is made of an object, if it is another."""
+        """Store an object with a change, if it makes a difference."""
         if new == current:
             return current
         if new.get("spec") != current.get("spec"):
@@ -90,7 +90,7 @@ class FakeServer:
         return kind is POD and "nodeName" in current["spec"]
 
     def perform(self, request: Request) -> Obj | ApiError:
-        """The answer to a controller: an object, or an ApiError."""
+        """Return the answer to a controller's request: an object, or an ApiError."""
         if (refused := self.refuse(request)) is not None:
             return refused
         assert not isinstance(request, DeleteAll | ListAll), "none of the controllers here asks for collections"

@@ -25,24 +25,24 @@ class Gate:
         self._arrived = 0
 
     def close(self) -> None:
-        """Stop whoever comes from now on."""
+        """Stop each thread that comes from now on."""
         with self._condition:
             self._is_closed, self._passes = True, 0
 
     def open(self) -> None:
-        """Let everybody pass."""
+        """Let all threads pass."""
         with self._condition:
             self._is_closed = False
             self._condition.notify_all()
 
     def let_one_pass(self) -> None:
-        """Let the next one pass, or the one who waits."""
+        """Let the next thread pass, or the one that waits."""
         with self._condition:
             self._passes += 1
             self._condition.notify_all()
 
     def wait_for_arrival(self) -> None:
-        """Block until somebody stands before the gate."""
+        """Block until a thread waits at the gate."""
         with self._condition:
             assert self._condition.wait_for(lambda: self._arrived, SECONDS), "nobody comes to the gate"
 

@@ -18,7 +18,7 @@ def b64(key: str | bytes) -> str:
 
 
 async def seen(watcher: Watcher, number: int, seconds: float = SECONDS) -> list[Event]:
-    """As many events, and none that comes with the last."""
+    """Wait for so many events and return them, with any more that come in the last batch."""
     events: list[Event] = []
     async with asyncio.timeout(seconds):
         while len(events) < number:
@@ -34,6 +34,6 @@ async def until(what: Callable[[], object], seconds: float = SECONDS) -> None:
 
 
 def answer_within(store: Any, seconds: float | None) -> None:
-    """Set how long members may take to answer a store; None is for ever, so that whoever asks a dead one is stuck."""
+    """Set the time that members may take to answer a store; None is for ever, so that a dead one blocks its callers."""
     for client in store._cluster._clients:
         client.session._timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=seconds)

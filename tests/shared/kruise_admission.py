@@ -30,7 +30,7 @@ def row(kind: str, version: str = "v1beta1") -> Resource:
 
 
 async def refusal(admission: Awaitable[object], old: Obj | None = None) -> list[tuple[str, str]]:
-    """The fields for which something is refused, with why; what is stored stays as it is."""
+    """Return the fields that are refused, with the reasons; the stored object stays as it is."""
     before = copy.deepcopy(old)
     with pytest.raises(ApiError) as raised:
         await admission

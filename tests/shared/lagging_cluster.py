@@ -88,7 +88,7 @@ class RunResult:
 
 
 class LaggingCluster:
-    """A server, what caches know of it, and a controller; who may run when is a subclass's matter.
+    """A server, caches that lag behind it, and a controller; subclasses say which key may run when.
 
     Attributes:
         seen: kind → how much of the server's log the caches have seen.
@@ -107,7 +107,7 @@ class LaggingCluster:
         self.wake(set(triggered_keys(trigger, self.world, change)))
 
     def wake(self, keys: Collection[str | DelayedKey]) -> None:
-        """A trigger asks for runs of these keys."""
+        """Enqueue these keys, as a trigger does."""
         raise NotImplementedError
 
     def event_text(self, event: RecordEvent) -> str:
@@ -144,7 +144,7 @@ class LaggingCluster:
     # -- the controller
 
     def carry_out(self, key: str, actions: int | None = None) -> RunResult:
-        """Plan a key by what the caches show, and do so many actions of the plan, or all."""
+        """Reconcile a key by what the caches show, and do so many of its actions, or all."""
         ran = RunResult()
         if (seen := self.spec.observe(self.world, key)) is None:
             return ran

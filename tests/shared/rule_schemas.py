@@ -8,20 +8,20 @@ TEXT, WHOLE, NUMBER, TRUTH = ({"type": kind} for kind in ("string", "integer", "
 
 
 def of(**properties: Schema) -> Schema:
-    """An object with these properties."""
+    """Return the schema of an object with these properties."""
     return {"type": "object", "properties": properties}
 
 
 def many(items: Schema, **words: Any) -> Schema:
-    """A list."""
+    """Return the schema of a list."""
     return {"type": "array", "items": items} | words
 
 
 def values(schema: Schema, **words: Any) -> Schema:
-    """A map from texts."""
+    """Return the schema of a map from strings."""
     return {"type": "object", "additionalProperties": schema} | words
 
 
 def ruled(schema: Schema, *rules: str | dict[str, Any]) -> Schema:
-    """A schema with rules, each a text or all that is said of it."""
+    """Return a schema with rules, each a text or an object with all its fields."""
     return schema | {"x-kubernetes-validations": [{"rule": rule} if isinstance(rule, str) else rule for rule in rules]}

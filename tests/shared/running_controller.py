@@ -1,4 +1,4 @@
-"""A running controller of pods, whose plan a test gives."""
+"""A running controller of pods, whose reconcile function a test gives."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ def pod(name: str, *, revision: int = 1, **meta: Any) -> Obj:
 
 
 class Stage:
-    """A controller of pods whose plan a test gives; it tells which keys ran when."""
+    """A controller of pods whose reconcile function a test gives; it keeps which keys ran when."""
 
     def __init__(self, clock: Any, plan: Callable[[str], Plan], *, server: Any = None, **spec: Any) -> None:
         self.ran: list[tuple[str, float]] = []
@@ -74,7 +74,7 @@ def failing(error: Exception) -> Callable[[str], Plan]:
 
 
 class Server:
-    """A server that refuses certain names, and tells what it was asked at once."""
+    """A server that refuses certain names, and keeps the requests that came together."""
 
     def __init__(self, *refused: str, revision: int = 5) -> None:
         self.refused = refused

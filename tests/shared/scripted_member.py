@@ -1,4 +1,4 @@
-"""A member of etcd that answers over HTTP what a test tells it to, in the words and forms of a real etcd 3.4."""
+"""A member of etcd that gives a test's answers over HTTP, in the words and forms of a real etcd 3.4."""
 
 import asyncio
 import json

@@ -17,7 +17,7 @@ KEY = "ns/web"
 
 
 class SetCluster(LaggingCluster):
-    """The server, what caches know of it, nodes that run pods, and the controller of the set "web".
+    """The server, caches that lag behind it, nodes that run pods, and the controller of the set "web".
 
     Attributes:
         kind: of the set.
@@ -53,7 +53,7 @@ class SetCluster(LaggingCluster):
     # -- the nodes
 
     def work(self, *names: str) -> bool:
-        """Let the scheduler and the kubelets look at pods, or at some of them; False where nothing was to be done."""
+        """Let the scheduler and the kubelets look at all pods or at some; return False if there was nothing to do."""
         before = len(self.server.log[POD])
         for key, pod in sorted(self.server.objects[POD].items()):
             if names and pod["metadata"]["name"] not in names:
@@ -74,7 +74,7 @@ class SetCluster(LaggingCluster):
             self.server.store(POD, pod | {"status": step.status})
 
     def settle(self) -> list[RunResult]:
-        """Let controller and nodes work until nothing is left to do but to wait; gives all runs."""
+        """Let controller and nodes work until nothing is left to do but to wait; return all runs."""
         runs = []
         for _ in range(self.most):
             self.tidy()
@@ -115,13 +115,13 @@ class SetCluster(LaggingCluster):
         self.server.store(POD, pod | {"metadata": meta})
 
     def take_down(self, *names: str) -> None:
-        """Containers of pods stop being ready."""
+        """Let containers of pods stop being ready."""
         for name in names:
             self.mark(name, annotations={"mockube.io/ready-after": "9000h"})
             self.work(name)
 
     def terminate(self, *names: str) -> None:
-        """Pods are asked to go, as kubectl delete does."""
+        """Mark pods for deletion, as kubectl delete does."""
         for name in names:
             self.server.delete(Delete(POD, f"ns/{name}"), self.server.objects[POD][f"ns/{name}"])
 

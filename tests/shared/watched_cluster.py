@@ -1,4 +1,4 @@
-"""The part of an etcd cluster that a feed uses, in the test's own process; the test says what its watch delivers.
+"""The part of an etcd cluster that a watch cache uses, in the test's process; the test says what its watch delivers.
 
 Tests that use it run in looptime: nothing takes longer than the test says, and what never comes fails at once. Fixtures
 know nothing of that time, so a test starts its feed itself.
@@ -31,7 +31,7 @@ def deleted(name: str, revision: int) -> dict[str, Any]:
 
 
 def attach(key: str, value: bytes) -> Any:
-    """Return what a store keeps beside a value; raise ValueError for values of somebody else."""
+    """Return what a store keeps beside a value; raise ValueError for foreign values."""
     if value in (b"foreign", UNFINISHED):
         raise ValueError("no object")
     return (key, value)
@@ -117,6 +117,6 @@ class WatchedCluster:
         return [request["create_request"]["start_revision"] for _, request in self.streams]
 
     def tell(self, *events: dict[str, Any]) -> None:
-        """Have the watch deliver events in one message."""
+        """Let the watch deliver events in one message."""
         self.revision = max(self.revision, *(int(each["kv"]["mod_revision"]) for each in events))
         self.messages.put_nowait({"events": list(events)})

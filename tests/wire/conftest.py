@@ -1,4 +1,4 @@
-"""A server on the test's own event loop, and a client that asks it over a real socket."""
+"""A server on the test's own event loop, and a client of it over a real socket."""
 
 import asyncio
 import io
@@ -83,7 +83,7 @@ class Api:
         return self.running.url
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
-        """Headers are named as in Content_Type; a body that is no bytes is made JSON."""
+        """Send a request; headers are named as in Content_Type, and a body that is not bytes becomes JSON."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if body is not None:
             body = io.BytesIO(body if isinstance(body, bytes) else json.dumps(body).encode())
@@ -110,7 +110,7 @@ class Api:
         return await self.ask("PATCH", path, body, Content_Type=f"application/{kind}+json")
 
     async def make(self, *names: str, path: str = CONFIG_MAPS, **more: Any) -> list[Reply]:
-        """ConfigMaps of these names, one after the other."""
+        """Create ConfigMaps of these names, one after the other."""
         made = []
         for name in names:
             reply = await self.post(path, {"metadata": {"name": name}} | more)
@@ -119,7 +119,7 @@ class Api:
         return made
 
     async def metrics(self, name: str, labels: str = "") -> float:
-        """The sum of a family's samples that have these labels."""
+        """Return the sum of a family's samples that have these labels."""
         text = (await self.get("/metrics")).text
         lines = [line for line in text.splitlines() if line.startswith((f"{name}{{", f"{name} "))]
         return sum(float(line.rpartition(" ")[2]) for line in lines if labels in line)
@@ -153,7 +153,7 @@ def tokens(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(tokens: Path) -> Open:
-    """Opens a server with settings of its own, and a client."""
+    """Return a function that opens a server with settings of its own, and a client of it."""
 
     @asynccontextmanager
     async def open_it(config: Config | None = None, **server: Any) -> AsyncIterator[Api]:
@@ -181,7 +181,7 @@ async def api(opened: Open) -> AsyncIterator[Api]:
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]:
-    """Asks the server until the answer is yes."""
+    """Return a function that repeats a check until it is true."""
 
     async def wait(is_so: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(SECONDS):

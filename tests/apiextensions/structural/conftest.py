@@ -17,7 +17,7 @@ def types() -> Schema:
 
 @pytest.fixture(scope="session")
 def of_properties(types) -> Callable[..., StructuralSchema]:
-    """Makes the schema of objects with some properties; other words stand beside them."""
+    """Return a function that makes the schema of objects with some properties, and other keywords beside them."""
 
     def made(properties: Obj | None = None, /, **words: Any) -> StructuralSchema:
         return StructuralSchema({"type": "object", "properties": properties or {}} | words, types)

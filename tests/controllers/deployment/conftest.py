@@ -1,4 +1,4 @@
-"""Deployments and ReplicaSets to be planned for."""
+"""Deployments and ReplicaSets for the Deployment controller."""
 
 from collections.abc import Callable
 from typing import Any

@@ -119,12 +119,12 @@ class Cluster(LaggingCluster):
             self.phase(name, "Running")
 
     def terminate(self, *names):
-        """Pods are asked to go, as kubectl delete does."""
+        """Mark pods for deletion, as kubectl delete does."""
         for name in names:
             self.server.delete(Delete(POD, f"ns/{name}"), self.pod(name))
 
     def gone(self, *names):
-        """Pods that were asked to go are gone."""
+        """Remove the pods that are marked for deletion."""
         for name in names:
             self.drop(POD, f"ns/{name}")
 
@@ -133,7 +133,7 @@ class Cluster(LaggingCluster):
         self.store(kind, obj | {"metadata": obj["metadata"] | {"labels": labels}})
 
     def nodes_do_their_work(self, *, broken=frozenset()):
-        """Pods that were asked to go are gone, and others run and are ready, but for those of broken images."""
+        """Remove the pods that are marked for deletion; the others run and are ready, unless their image is broken."""
         moved = False
         for pod in list(self.objects[POD].values()):
             name = pod["metadata"]["name"]
@@ -146,7 +146,7 @@ class Cluster(LaggingCluster):
         return moved
 
     def settle(self, *, broken=frozenset(), steps=400):
-        """Let controller and nodes work until nothing is left to do; gives all runs."""
+        """Let controller and nodes work until nothing is left to do; return all runs."""
         runs = []
         for _ in range(steps):
             self.deliver_all()

@@ -15,7 +15,7 @@ class Server(FakeServer):
     """A server whose claims go with their pods, and stay as long as they are used."""
 
     def collect(self):
-        """Do what the garbage collector would do, and what keeps claims as long as they are used."""
+        """Delete claims as the garbage collector does, but keep them as long as they are used."""
         pods = {pod["metadata"]["uid"] for pod in self.objects[POD].values()}
         for key, claim in list(self.objects[CLAIM].items()):
             owners = [owner for owner in claim["metadata"].get("ownerReferences", ()) if owner["kind"] == "Pod"]
@@ -42,11 +42,11 @@ class Cluster(SetCluster):
         self.server.collect()
 
     def pod_changes(self, name, change):
-        """Somebody changes a pod."""
+        """Change a pod."""
         self.server.store(POD, change(self.server.objects[POD][f"ns/{name}"]))
 
     def label(self, name, **labels):
-        """Somebody labels a pod; the names of labels are of apps.kruise.io."""
+        """Label a pod; the names of labels are of apps.kruise.io."""
         self.mark(name, labels={f"apps.kruise.io/{key.replace('_', '-')}": value for key, value in labels.items()})
 
     @property

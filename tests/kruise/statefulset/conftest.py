@@ -16,7 +16,7 @@ class Server(FakeServer):
     """A server whose claims go with all their owners, and whose controllers say which object they patch."""
 
     def collect(self):
-        """Do what the garbage collector would do about claims whose owners are gone."""
+        """Delete claims whose owners are gone, as the garbage collector does."""
         there = {uid for kind in (ADVANCED_STATEFUL_SET, POD) for uid in map(uid_of, self.objects[kind].values())}
         for key, claim in list(self.objects[CLAIM].items()):
             owners = claim["metadata"].get("ownerReferences") or ()
@@ -41,7 +41,7 @@ class Cluster(SetCluster):
         return f"{event.type} {super().event_text(event)}"
 
     def rest(self):
-        """Let all time pass that somebody waits for, and some more."""
+        """Let all the time pass that anything waits for, and some more."""
         self.settle()
         for _ in range(60):
             self.tick(60 if self.timer == float("inf") else max(self.timer - self.now, 0))
@@ -50,15 +50,15 @@ class Cluster(SetCluster):
         raise AssertionError("the cluster does not come to rest")
 
     def collect(self):
-        """Let the garbage collector look at claims."""
+        """Let the garbage collector delete claims."""
         self.server.collect()
 
     def give_up(self, name):
-        """A pod is labelled as one that is to be deleted."""
+        """Label a pod as one that is to be deleted."""
         self.mark(name, labels={"apps.kruise.io/specified-delete": "true"})
 
     def evict(self, name):
-        """A pod fails, and does not run any more."""
+        """Let a pod fail, so that it does not run any more."""
         pod = self.pod(name)
         self.server.store(POD, pod | {"status": pod["status"] | {"phase": "Failed", "reason": "Evicted"}})
 
@@ -70,7 +70,7 @@ class Cluster(SetCluster):
 
     @property
     def pods(self):
-        """All that there are, by ordinal."""
+        """All pods, by ordinal."""
         by_ordinal = {ordinal_of("web", pod["metadata"]["name"]): pod for pod in self.all(POD)}
         return dict(sorted(by_ordinal.items()))
 

@@ -200,7 +200,7 @@ class Lab:
         return self.united["status"]
 
     def change(self, **spec):
-        """Somebody changes the spec."""
+        """Change the spec."""
         united = self.united
         meta = united["metadata"] | {"generation": united["metadata"]["generation"] + 1}
         self.store(UNITED_DEPLOYMENT, united | {"metadata": meta, "spec": united["spec"] | spec})
@@ -219,11 +219,11 @@ class Lab:
         return [pod for pod in pods if not subset or pod["metadata"]["labels"][SUBSET] == subset]
 
     def amend(self, kind, key, **parts):
-        """Somebody changes an object."""
+        """Change an object."""
         return self.store(kind, self.objects[kind][key] | parts)
 
     def play(self, *, ready: Callable[[Any], bool] = lambda _: True, room: dict[str, int] | None = None) -> None:
-        """All workloads come to rest: as many pods as are wanted, as many old ones as the partition has.
+        """Let all workloads come to rest, with the desired number of pods, and as many old ones as the partition says.
 
         Args:
             ready: which pods are ready, if they have a node.
@@ -269,7 +269,7 @@ class Lab:
             self.amend(kind, key, status=status)
 
     def _live(self, pod, *, placed, ready):
-        """The pod has a node or waits for one, and is ready or not."""
+        """Give a pod a node or let it wait for one, and make it ready or not."""
         conditions = (pod.get("status") or {}).get("conditions")
         scheduled = {"type": "PodScheduled", "status": "True" if placed else "False"}
         if not placed:
@@ -287,7 +287,7 @@ class Lab:
         return bool(pod["status"]["conditions"][-1]["status"] == "True")
 
     def settle(self, **how: Any) -> list[RunResult]:
-        """Controller and workloads take turns until nothing happens any more."""
+        """Let controller and workloads take turns until nothing happens any more."""
         runs = []
         for _ in range(30):
             runs.append(self.run())
@@ -305,7 +305,7 @@ class Lab:
         return next((status for status in self.status["subsetStatuses"] if status["name"] == subset), None)
 
     def schedulable(self, subset: str) -> str:
-        """The same of a subset's condition."""
+        """Return "STATUS/REASON: MESSAGE" of a subset's condition, or ""."""
         return condition_text(self.entry(subset).get("conditions", ()), "Schedulable")
 
 

@@ -102,7 +102,7 @@ class Life:
         return step
 
     def until(self, seconds: float) -> "Life":
-        """Let time pass; looks come when they are asked for, and a last one at the end."""
+        """Let time pass; the kubelet looks when it asked to, and a last time at the end."""
         step = self.look()
         while step.wait is not None and self.now + step.wait - START <= seconds:
             self.now += step.wait

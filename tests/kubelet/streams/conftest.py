@@ -1,4 +1,4 @@
-"""The kubelets' server over a world that is filled by hand, in time of the test's own, and clients that speak to it."""
+"""The kubelets' server over caches that are filled by hand, with a clock of the test's own, and its clients."""
 
 import asyncio
 import ssl
@@ -32,7 +32,7 @@ NAMES = server_names("127.0.0.1", "10.96.0.0/12")
 
 
 class StageClock(Clock):
-    """A clock that is moved by hand; whoever sleeps wakes when his time has come."""
+    """A clock that is moved by hand; sleepers wake when their time has come."""
 
     def __init__(self) -> None:
         self._now = NOW
@@ -75,7 +75,7 @@ class StageClock(Clock):
 
 @dataclass
 class Stage:
-    """The world of a test.
+    """The caches of a test, and the requests that came.
 
     Attributes:
         port: where the kubelets answer.
@@ -113,11 +113,11 @@ class Stage:
         self.asked.append(request)
 
     def gone(self, pod: Any) -> None:
-        """The pod is deleted."""
+        """Delete the pod."""
         self.world.get_or_create(POD).remove(pod)
 
     def ended(self, pod: Any, code: int = 1) -> Any:
-        """Its first container has ended."""
+        """Let its first container end."""
         first, *rest = pod["status"]["containerStatuses"]
         terminated = {
             "containerID": first["containerID"],
@@ -209,7 +209,7 @@ POD_SPEC = {"nodeName": "node-1", "containers": CONTAINERS}
 
 @asynccontextmanager
 async def cluster(directory: Path) -> AsyncIterator[RunningControlPlane]:
-    """A server, a node, two pods on it, and who answers for its kubelet."""
+    """A server, a node, two pods on it, and the server of its kubelet."""
     world = Caches()
     for kind in (CLAIM, CONFIG_MAP, NODE, POD, SERVICE):
         world.get_or_create(kind)

@@ -140,7 +140,7 @@ class Web:
         self.kubectl.says("apply -f -", "uniteddeployment.apps.kruise.io/web (created|configured|unchanged)", text)
 
     def until(self, **expected: Any) -> None:
-        """Wait for what its status says once its controller has seen it as it is."""
+        """Wait until its controller has observed its generation, and its status has these values."""
         generation = self.kubectl.output("get ud web -o jsonpath={.metadata.generation}")
         for field, value in {"observedGeneration": generation, **expected}.items():
             self.kubectl.output(f"wait ud/web --for=jsonpath={{.status.{field}}}={value} {PATIENCE}")
@@ -154,7 +154,7 @@ class Web:
         )
 
     def gone(self, what: str) -> None:
-        """Wait until nothing of that is there."""
+        """Wait until none of these objects is there."""
         self.kubectl.output(f"wait {what} --for=delete {PATIENCE}")
 
     @property
@@ -164,7 +164,7 @@ class Web:
 
     @property
     def pods(self) -> list[Obj]:
-        """Its pods that nobody deletes."""
+        """Its pods that are not being deleted."""
         pods = self._got("pods -l app=web")["items"]
         return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
 
@@ -186,7 +186,7 @@ class Web:
         return dict(zip(names, workloads, strict=True))
 
     def sizes(self, kind: Kind) -> dict[str, int]:
-        """Subset → how many pods its workload is to have."""
+        """Subset → the replicas of its workload."""
         return {name: each["spec"]["replicas"] for name, each in self.workloads(kind).items()}
 
     @property
@@ -215,5 +215,5 @@ class Web:
 
 @pytest.fixture
 def web(kubectl: Kubectl, wait_for: Callable[..., Any]) -> Web:
-    """A UnitedDeployment that is yet to be."""
+    """A UnitedDeployment that is not created yet."""
     return Web(kubectl, wait_for)

@@ -1,4 +1,4 @@
-"""A server and a manager of three nodes whose metrics are asked for while they work."""
+"""A server and a manager with three nodes, whose metrics are read while they work."""
 
 import json
 import re
@@ -47,11 +47,11 @@ class LiveCluster:
     wait_for: Wait
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """The server's answer."""
+        """Return the server's answer, which must be a success."""
         return json.loads(self._read(method, path, body))
 
     def try_to(self, method: str, path: str, body: Any = None) -> int:
-        """The status of the server's answer."""
+        """Return the status of the server's answer."""
         try:
             self.ask(method, path, body)
         except urllib.error.HTTPError as error:

@@ -22,7 +22,7 @@ Objects = Mapping[str, bytes]
 
 @dataclass(frozen=True)
 class CommandStore:
-    """A store that commands are pointed at.
+    """A store that commands back up or restore.
 
     Attributes:
         url: its URL.
@@ -49,7 +49,7 @@ class CommandStore:
         return asyncio.run(used())
 
     def fill(self, objects: Objects) -> int:
-        """Put objects; the revision after that."""
+        """Put objects and return the revision after that."""
 
         async def put(store: Store) -> int:
             await asyncio.gather(*(store.put(key, value) for key, value in objects.items()))
@@ -59,7 +59,7 @@ class CommandStore:
         return int(self.use(put))
 
     def objects(self) -> dict[str, bytes]:
-        """All that it holds."""
+        """Return all that it holds."""
 
         async def read(store: Store) -> dict[str, bytes]:
             return {kv.key: kv.value for kv in store.range("").items}
@@ -128,7 +128,7 @@ def command(*arguments: object) -> list[str]:
 
 @pytest.fixture
 def run(environment: dict[str, str]) -> Callable[..., "subprocess.CompletedProcess[str]"]:
-    """run(*arguments): how a command ended; more keywords go to subprocess.run."""
+    """run(*arguments): the CompletedProcess of a command; more keywords go to subprocess.run."""
 
     def ended(*arguments: object, **more: Any) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -140,7 +140,7 @@ def run(environment: dict[str, str]) -> Callable[..., "subprocess.CompletedProce
 
 @pytest.fixture
 def done(run: Any) -> Callable[..., str]:
-    """done(*arguments): what a command printed that did what it was asked for."""
+    """done(*arguments): the output of a command, which must succeed."""
 
     def ended(*arguments: object) -> str:
         result = run(*arguments)

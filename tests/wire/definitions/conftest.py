@@ -1,4 +1,4 @@
-"""Definitions of custom kinds, and what becomes of them on a running server."""
+"""Definitions of custom kinds, and helpers that create them on a running server."""
 
 import asyncio
 from copy import deepcopy
@@ -32,7 +32,7 @@ WIDGETS: Obj = {
 
 @pytest.fixture
 def definition():
-    """A definition: of widgets, with other names in its spec and more in its only version."""
+    """Return a function that makes a definition of widgets, with given fields in its spec and in its only version."""
 
     def make(*, plural="widgets", kind="Widget", names=None, version=None, **spec):
         made = deepcopy(WIDGETS)
@@ -60,7 +60,7 @@ def customs(api, definition):
         return await until(name, lambda reply: condition(reply.json, "Established").get("status") == "True")
 
     async def define(**changes):
-        """A definition that is made and served."""
+        """Create a definition, and wait until it is served."""
         made = definition(**changes)
         reply = await api.post(CRDS, made)
         assert reply.code == 201, reply.text
@@ -70,6 +70,6 @@ def customs(api, definition):
 
 
 def condition(definition, kind):
-    """A condition of a definition, {} where it has none of that type."""
+    """Return a condition of a definition, {} if it has none of that type."""
     conditions = definition.get("status", {}).get("conditions") or ()
     return next((each for each in conditions if each["type"] == kind), {})

@@ -1,4 +1,4 @@
-"""A small cluster in memory: a server, caches that lag behind it, real controllers, and kubelets of few words."""
+"""A small cluster in memory: a server, caches that lag behind it, real controllers, and simple kubelets."""
 
 import copy
 from collections import deque
@@ -144,7 +144,7 @@ class Running:
 
 
 class Cluster:
-    """A server, controllers with caches that lag behind it, and somebody who runs pods.
+    """A server, controllers with caches that lag behind it, and a kubelet that runs pods.
 
     Attributes:
         events: messages of events about the Deployment.
@@ -198,12 +198,12 @@ class Cluster:
             (cache.remove if gone else cache.put)(obj)
 
     def relist(self, kind: Any) -> None:
-        """Lose the events of a kind that were not seen yet; only what is left of them is."""
+        """Lose the events of a kind that were not seen yet; the cache gets a list of the current objects instead."""
         self.server.unseen[kind].clear()
         self.caches.get_or_create(kind).replace(self.server.objects[kind].values(), self.server.revision)
 
     def run(self, name: str) -> bool:
-        """Run one key of a controller; False where none waits."""
+        """Run one key of a controller; return False if none waits."""
         running = self.running[name]
         if not running.queue:
             return False
@@ -255,7 +255,7 @@ class Cluster:
         return answer
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass, and keys whose time has come be due."""
+        """Let time pass; keys whose delay is over become due."""
         self.server.now += seconds
         while self.timers and self.timers[0][0] <= self.server.now:
             _, name, key = heappop(self.timers)
@@ -275,7 +275,7 @@ class Cluster:
         self.server.update(POD, self.server.get(POD, key_of(pod)) | {"status": status}, "status")
 
     def work(self, number: int = 1_000_000) -> None:
-        """Let kubelets do so many things: take away a pod that terminates, make one ready unless its image is bad."""
+        """Let kubelets do so many things: remove a pod that terminates, or make one ready unless its image is bad."""
         for key, pod in list(self.server.objects[POD].items()):
             if number <= 0:
                 return
@@ -308,7 +308,7 @@ class Cluster:
 
     @property
     def sets(self) -> list[Any]:
-        """The ReplicaSets in the order of their making."""
+        """The ReplicaSets in the order of their creation."""
         replica_sets = self.server.objects[REPLICA_SET].values()
         return sorted(replica_sets, key=lambda one: int(one["metadata"]["uid"].rpartition("-")[2]))
 
