@@ -15,7 +15,7 @@ USUAL = {"metadata": {"name": "usual"}, "value": 7, "globalDefault": True}
 
 @pytest.fixture
 async def admitted(rows):
-    """Admits an object among the given priority classes, and gives it back."""
+    """Return a function that admits an object among the given priority classes and returns it."""
 
     async def admit(obj, *classes, kind="Pod", old=None):
         store = await open_store("memory://")

@@ -38,7 +38,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def unnamed(checkout: Path) -> str:
-    """Why no commit names what is measured."""
+    """The reason why no commit names what is measured."""
     program = "import machine; print(machine.unnamed())"
     output = subprocess.run([sys.executable, "-c", program], cwd=checkout / "bench", capture_output=True, check=True)
     return output.stdout.decode().strip()

@@ -1,4 +1,4 @@
-"""The Dockerfile, read: an engine is not needed to see what it says."""
+"""The instructions of the Dockerfile, which are checked without an engine."""
 
 import json
 import re

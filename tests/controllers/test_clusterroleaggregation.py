@@ -1,4 +1,4 @@
-"""ClusterRoles that are made of others."""
+"""ClusterRoles that aggregate the rules of others."""
 
 import json
 import os

@@ -59,7 +59,7 @@ def pods(count, **more):
 
 @pytest.fixture
 def do(make_world, reconcile):
-    """do(budget, pods, {kind: objects}): what is done about the budget."""
+    """do(budget, pods, {kind: objects}): the outcome of a reconcile of the budget."""
 
     def run(budget, pods=(), others=None, answers=lambda _: None, key=KEY, **more):
         objects = {DISRUPTION_BUDGET: [budget], POD: pods} | (others or {})

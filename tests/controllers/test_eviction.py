@@ -60,7 +60,7 @@ class Cluster:
         await self.client.perform(Create(POD, eviction, name, "eviction"))
 
     async def until(self, said: Callable[[Obj], bool]) -> Obj:
-        """The budget's status as soon as it is like that; every change of it is looked at, so no time is lost."""
+        """Return the budget's status as soon as it satisfies a condition; it is watched, so no time is lost."""
         loop, cache = asyncio.get_running_loop(), self.caches[DISRUPTION_BUDGET]
         matching: asyncio.Future[Obj] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""The garbage collector: what it deletes, in which order, and what it lets go."""
+"""The garbage collector: the objects it deletes, their order, and the finalizers it removes."""
 
 from typing import Any
 

@@ -45,7 +45,7 @@ def numbers() -> Iterator[int]:
 
 @pytest.fixture
 def kubectl(kubectl_path: str, environment: dict[str, str], numbers: Iterator[int]) -> Run:
-    """Runs kubectl in a namespace of the test's own; gives what it prints, and fails with it."""
+    """Return a function that runs kubectl in a namespace of the test's own and returns its output; it must succeed."""
     namespace = f"ns-{next(numbers)}"
 
     def run(*words: str, given: str = "", among: str = namespace) -> str:

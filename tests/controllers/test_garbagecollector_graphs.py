@@ -30,7 +30,7 @@ STEP = st.one_of(
 
 
 class Cluster:
-    """A server, caches that hear of it later, and a collector that runs one key at a time.
+    """A server, caches that lag behind it, and a collector that runs one key at a time.
 
     Attributes:
         store: key → object, of both kinds, whose names never clash.

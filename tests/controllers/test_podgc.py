@@ -42,7 +42,7 @@ def calm(request):
 
 @pytest.fixture
 def do(reconcile):
-    """do(key, pods, node, answers): what is collected."""
+    """do(key, pods, node, answers): the outcome of a reconcile of the key."""
 
     def run(key, pods, node=None, answers=calm, *, threshold=12500):
         settings = Settings(terminated_pod_gc_threshold=threshold)

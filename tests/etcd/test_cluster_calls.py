@@ -382,7 +382,7 @@ async def test_certificates_are_read_where_one_member_speaks_tls_and_only_there(
 
 
 def guarded(call: Call) -> None:
-    """Serve who shows a token."""
+    """Serve requests that have a token."""
     token = call.headers.get("authorization")
     well(call) if token == "good" else call.refuse("etcdserver: user name is empty", 3)
 

@@ -244,7 +244,7 @@ LIFE = 1
 
 @pytest.fixture(scope="module")
 def guarded(clusters, tmp_path_factory):
-    """An etcd that wants a user and a password, and forgets soon who it was; nobody is root but root."""
+    """An etcd that requires a user and a password, and whose tokens expire soon; only root has the role root."""
     with clusters.running(tmp_path_factory.mktemp("guarded"), flags=["--auth-token-ttl", str(LIFE)]) as cluster:
         etcd = cluster.members[0]
         etcd.call("auth/role/add", name="root")

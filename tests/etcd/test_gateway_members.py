@@ -250,7 +250,7 @@ async def test_a_member_without_a_leader_is_left_for_those_that_have_one(opened,
 
 
 async def insist(member, method: str, **request) -> None:
-    """Have a member do something that it may refuse until the cluster is well again."""
+    """Repeat a call that a member may refuse until the cluster is well again."""
     async with asyncio.timeout(SECONDS):
         while True:
             try:

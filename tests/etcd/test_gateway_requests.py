@@ -1,4 +1,4 @@
-"""The store over etcd, told by what it asks of a member: what each write sends, and what it makes of the answer.
+"""The store over etcd, seen in its requests to a member: the request of each write, and the reading of its answer.
 
 The member is scripted, over HTTP: so it can be slow, stay behind, or forget, at the moment that a test wants.
 """
@@ -40,7 +40,7 @@ def b64(text: str | bytes) -> str:
 
 
 def kv_json(name: str, value: bytes, created: int, modified: int) -> dict[str, Any]:
-    """A key as etcd tells it."""
+    """Return a key as etcd's JSON has it."""
     revisions = {"create_revision": str(created), "mod_revision": str(modified), "version": "1"}
     return {"key": b64(f"/here/pods/{name}"), "value": b64(value)} | revisions
 
@@ -99,7 +99,7 @@ class Etcd(ScriptedMember):
         return {"header": header(self.revision), "responses": [response]}
 
     def puts(self, name: str, revision: int, **response: Any) -> None:
-        """Carry out the next put, and tell the watch of it."""
+        """Carry out the next put, and deliver it to the watch."""
 
         def put(call: Call) -> None:
             value = call.request["success"][0]["request_put"]["value"]

@@ -1,4 +1,4 @@
-"""The checker of histories finds what cannot have been, each way in which a store could be wrong."""
+"""The checker of histories finds contradictions, one for each way in which a store could be wrong."""
 
 from typing import Any
 

@@ -60,7 +60,7 @@ class Servers:
         self.running[number] = self.start(number)
 
     def stop(self) -> None:
-        """Have all come to an end by themselves, those too that have just been started."""
+        """Let all processes end by themselves, those too that have just been started."""
         end = time.monotonic() + SECONDS
         while not all(log.stat().st_size for log in self.logs.values()):
             assert time.monotonic() < end, self.errors()

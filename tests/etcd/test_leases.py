@@ -1,4 +1,4 @@
-"""Leases that keys share: for how long one is given away, to how many, and what is asked of the cluster."""
+"""Leases that keys share: for how long one is used, by how many keys, and the requests to the cluster."""
 
 import asyncio
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Reading page by page, told by what is asked of a cluster: from which key on, how many keys, at which revision."""
+"""Reading page by page, seen in the requests to a cluster: the first key, the number of keys, the revision."""
 
 from base64 import b64decode, b64encode
 from typing import Any, cast

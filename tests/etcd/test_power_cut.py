@@ -35,7 +35,7 @@ def power() -> Iterator[PowerCut]:
 
 
 async def state_after(power: PowerCut, folder: Path, room: Path, share: float) -> list[Event]:
-    """All events that a store knows which is opened from what a power cut leaves."""
+    """Return all events of a store that is opened from the files that a power cut leaves."""
     write_files(room, power.left(folder, random.Random(share), share))
     store = await open_store(f"sqlite://{room}")
     events = list(store.watch("", after=0).next_nowait())

@@ -22,7 +22,7 @@ def writing(url: str, run: int) -> subprocess.Popen[bytes]:
 
 
 def killed(url: str, run: int, lines: int) -> list[tuple[int, str]]:
-    """Run a writer until it has acknowledged some writes, and kill it; gives all that it acknowledged."""
+    """Run a writer until it has acknowledged some writes, kill it, and return all that it acknowledged."""
     with writing(url, run) as writer:
         assert writer.stdout
         said = [writer.stdout.readline() for _ in range(lines)]

@@ -1,4 +1,4 @@
-"""An engine follows a cluster: what it makes of the state and of each message of the watch."""
+"""An engine follows a cluster: it loads the state, then applies each message of the watch."""
 
 import asyncio
 from base64 import b64decode

@@ -1,4 +1,4 @@
-"""A feed in the course of time: when it looks whether its watch is behind, how it begins again, what it holds back."""
+"""A watch cache over time: when it checks whether its watch is behind, restarts it, and holds events back."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator

@@ -46,7 +46,7 @@ class Api:
             await asyncio.sleep(PAUSE)
 
     async def follow(self, path: str, see: Callable[[str, Any], None]) -> None:
-        """Have all changes seen, each once, whatever becomes of the server; never returns."""
+        """See all changes, each once, whatever happens to the server; never return."""
         revision = (await self.do("GET", f"{path}?limit=1"))["metadata"]["resourceVersion"]
         while True:
             with suppress(*GONE):
@@ -169,7 +169,7 @@ def nobody_goes(pods: Any) -> bool:
 
 @dataclass
 class Changer:
-    """Gives both workloads new templates, sometimes before the last one is everywhere."""
+    """Sets new templates of both workloads, sometimes before the last one is rolled out."""
 
     api: Api
     fate: random.Random
@@ -239,7 +239,7 @@ async def test_forty_kills_during_rollouts_leave_no_trace(
 
 
 async def _check_end(api: Api, images: list[str]) -> None:
-    """There is what has to be, and nothing else."""
+    """Check that the expected objects are there, and nothing else."""
     sets = (await api.do("GET", f"{WORKLOADS}/replicasets"))["items"]
     assert Counter(map(image_of, sets)) <= Counter(images), "one of each template that was ever seen"
     assert {image_of(each): each["spec"]["replicas"] for each in sets if each["spec"]["replicas"]} == {

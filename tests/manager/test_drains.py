@@ -1,4 +1,4 @@
-"""Nodes are closed, emptied and opened, as kubectl tells it; budgets are kept."""
+"""Nodes are cordoned, drained and uncordoned with kubectl; budgets are kept."""
 
 import json
 import re

@@ -26,7 +26,7 @@ def now() -> str:
 
 @dataclass
 class Keeper:
-    """Somebody who plays scheduler and kubelets, as kwok does.
+    """A client in the role of the scheduler and the kubelets, as kwok is.
 
     Attributes:
         alive: the nodes whose leases are renewed, and whose pods run.

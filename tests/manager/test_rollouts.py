@@ -1,4 +1,4 @@
-"""Deployments roll out, back, halt and go on, as kubectl tells it."""
+"""Deployments roll out and back, pause and resume, as kubectl shows it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Services, their endpoints and slices, as kubectl tells them on a whole cluster."""
+"""Services, their endpoints and slices, as kubectl shows them on a whole cluster."""
 
 import json
 from collections.abc import Callable

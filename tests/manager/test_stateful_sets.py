@@ -1,4 +1,4 @@
-"""StatefulSets start, roll and shrink in order, as kubectl tells it."""
+"""StatefulSets start, roll and shrink in order, as kubectl shows it."""
 
 import json
 import re
@@ -31,13 +31,13 @@ def revisions(kubectl: Kubectl) -> list[str]:
 
 
 def until(kubectl: Kubectl, **expected: Any) -> None:
-    """Wait for what the status of the StatefulSet "db" says."""
+    """Wait until the status of the StatefulSet "db" has these values."""
     for field, value in expected.items():
         kubectl.output(f"wait statefulset/db --for=jsonpath={{.status.{field}}}={value} --timeout=300s")
 
 
 def observed(kubectl: Kubectl) -> Any:
-    """The status of "db" once its controller has seen it as it is."""
+    """Return the status of "db" once its controller has observed its generation."""
     until(kubectl, observedGeneration=kubectl.output("get statefulset db -o jsonpath={.metadata.generation}"))
     return json.loads(kubectl.output("get statefulset db -o json"))["status"]
 
@@ -87,7 +87,7 @@ def db(kubectl: Kubectl, stateful_set: Write) -> Kubectl:
 
 @pytest.fixture
 def follow() -> Iterator[Follow]:
-    """Gives the lines of a watch until one is as wanted."""
+    """Return a function that gives the lines of a watch up to the first one that matches."""
     watches = []
 
     def follow(watch: Any, last: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Claims and volumes, as kubectl tells them on a whole cluster."""
+"""Claims and volumes, as kubectl shows them on a whole cluster."""
 
 import json
 from collections.abc import Callable

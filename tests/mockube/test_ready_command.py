@@ -14,7 +14,7 @@ Refused = Callable[..., str]
 
 
 def ready(*arguments: str | Path) -> tuple[int, str]:
-    """The exit code, and what is said."""
+    """Return the exit code and the message."""
     ran = subprocess.run(
         [sys.executable, "-m", "mockube", "ready", *map(str, arguments)], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""The condition by which a definition tells that a schema of its is not structural."""
+"""The condition NonStructuralSchema of a definition with a schema that is not structural."""
 
 from typing import Any
 

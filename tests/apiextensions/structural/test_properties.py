@@ -117,7 +117,7 @@ LOOKING = settings(max_examples=100, deadline=None, suppress_health_check=[*Heal
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal even in what Python holds for the same: True is no 1."""
+    """Return whether two values are equal in their types too: in Python, True equals 1."""
     return repr(one) == repr(other)
 
 

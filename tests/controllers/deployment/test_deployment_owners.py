@@ -1,4 +1,4 @@
-"""Whose ReplicaSets are whose, and what is left alone: rows D25, D35 to D38, D48."""
+"""Owners of ReplicaSets: adopted, released and left alone (rows D25, D35 to D38, D48)."""
 
 import pytest
 

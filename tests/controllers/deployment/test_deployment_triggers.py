@@ -1,4 +1,4 @@
-"""Which Deployments a change of a ReplicaSet or a pod wakes."""
+"""The Deployments that a change of a ReplicaSet or a pod enqueues."""
 
 import pytest
 from triggers import trigger_of

@@ -30,7 +30,7 @@ def endpoints(subsets=None, *, labels=None, annotations=None, name="web"):
 
 @pytest.fixture
 def do(reconcile, make):
-    """do(pods, old, service): what becomes of the Endpoints."""
+    """do(pods, old, service): the outcome of a reconcile of the Endpoints."""
 
     def run(pods, old=None, service=None, *, answers=lambda _: None):
         objects = {SERVICE: [service or make.service()], POD: pods, ENDPOINTS: [old] if old else []}

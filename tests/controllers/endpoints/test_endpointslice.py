@@ -45,7 +45,7 @@ def a_slice(name, numbers=(), *, ports=(PORT,), labels=None, family="IPv4", owne
 
 @pytest.fixture
 def do(reconcile, make):
-    """do(pods, slices, service): what becomes of the slices."""
+    """do(pods, slices, service): the outcome of a reconcile of the slices."""
 
     def run(pods, slices=(), service=None, *, answers=lambda _: None, nodes=None):
         objects = {SERVICE: [service or make.service()], POD: pods, ENDPOINT_SLICE: slices}

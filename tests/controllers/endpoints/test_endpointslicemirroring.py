@@ -1,4 +1,4 @@
-"""Endpoints that somebody wrote, mirrored in slices: what they tell, and when they go."""
+"""Endpoints that users wrote, mirrored in slices: the slices' contents, and when they are deleted."""
 
 import pytest
 from triggers import NO_LISTERS
@@ -54,7 +54,7 @@ def a_slice(name, *ips, ports=(PORT,), labels=None, annotations=None, owner=OWNE
 
 @pytest.fixture
 def do(reconcile, make):
-    """do(endpoints, slices, service): what becomes of the slices."""
+    """do(endpoints, slices, service): the outcome of a reconcile of the slices."""
 
     def run(given, slices=(), service=None, answers=lambda _: None):
         service = service or make.service(selector=None)

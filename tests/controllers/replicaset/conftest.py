@@ -1,4 +1,4 @@
-"""ReplicaSets and their pods, and what is done about them."""
+"""ReplicaSets and their pods, and reconciles of them."""
 
 import pytest
 
@@ -94,7 +94,7 @@ def _refusing():
 
 @pytest.fixture
 def do(reconcile):
-    """do(set, pods, answers): what is done about a ReplicaSet."""
+    """do(set, pods, answers): the outcome of a reconcile of a ReplicaSet."""
 
     def run(owner, pods=(), answers=lambda _: None, **more):
         owners = owner if isinstance(owner, list) else [owner]

@@ -1,4 +1,4 @@
-"""ReplicaSets in the manager's loop: what waits for a late watch, for how long, and what is forgotten."""
+"""ReplicaSets in the manager's loop: keys that wait for a late watch, for how long, and what is forgotten."""
 
 import asyncio
 from itertools import count
@@ -75,7 +75,7 @@ class Stage:
             return error
 
     def tell(self, kind, obj):
-        """Something is stored; the caches hear of it."""
+        """Store an object and let the caches see it."""
         number = str(next(self._numbers))
         obj = obj | {"apiVersion": kind.api_version, "kind": kind.kind}
         obj |= {"metadata": obj["metadata"] | {"resourceVersion": number}}
@@ -85,7 +85,7 @@ class Stage:
         return obj
 
     def catch_up(self) -> None:
-        """The caches hear of everything."""
+        """Let the caches see everything."""
         news, self.news = self.news, []
         for obj in news:
             self.caches[KINDS[obj["kind"]]].put(obj)

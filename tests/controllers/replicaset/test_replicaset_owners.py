@@ -1,4 +1,4 @@
-"""ReplicaSets: which pods are theirs, and which of them a pod wakes."""
+"""ReplicaSets: the pods that they own, and the ReplicaSets that a change of a pod enqueues."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""ReplicaSets: what is done about too few pods, and about too many."""
+"""ReplicaSets create pods if there are too few, and delete some if there are too many."""
 
 import pytest
 

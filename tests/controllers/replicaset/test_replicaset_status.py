@@ -1,4 +1,4 @@
-"""ReplicaSets: what their status says, and when it is looked at again."""
+"""ReplicaSets: their status, and when it is computed again."""
 
 from apiserver.api.errors import conflict, forbidden
 from controller_manager.controllers.replicaset import controller as replicaset

@@ -203,7 +203,7 @@ def pod_step(cluster, what, name):
 
 
 def helped(cluster, template):
-    """People put right what a StatefulSet cannot: a good template, and pods deleted that would be waited for."""
+    """Mend by hand what a StatefulSet cannot: set a good template, and delete the pods that would be waited for."""
     cluster.edit(template=template("v9"), updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})
     cluster.deliver_all()
     cluster.queue.add(KEY)

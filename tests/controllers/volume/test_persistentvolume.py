@@ -17,7 +17,7 @@ GONE = not_found("", "persistentvolumeclaims", "data")
 
 @pytest.fixture
 def do(reconcile):
-    """do(volume, claims): what becomes of the volume."""
+    """do(volume, claims): the outcome of a reconcile of the volume."""
 
     def run(volume, *claims, answers=lambda request: GONE if isinstance(request, Get) else None):
         return reconcile(SPEC, "disk", {VOLUME: [volume], CLAIM: claims}, answers)

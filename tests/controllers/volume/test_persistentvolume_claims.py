@@ -20,7 +20,7 @@ WAITING = (
 
 @pytest.fixture
 def do(reconcile, make):
-    """do(claim, volumes, classes, pods, nodes): what becomes of the claim."""
+    """do(claim, volumes, classes, pods, nodes): the outcome of a reconcile of the claim."""
 
     def run(claim, *, volumes=(), classes=None, pods=(), nodes=(), answers=lambda _: None):
         classes = [make.storage_class()] if classes is None else classes

@@ -56,7 +56,7 @@ def test_a_pod_uses_the_claims_of_its_own_until_it_has_stopped(make, owner, meta
 
 @pytest.fixture
 def do(reconcile):
-    """do(claims, pods, listed, live): what becomes of the claims of the namespace."""
+    """do(claims, pods, listed, live): the outcome of a reconcile of the claims of the namespace."""
 
     def run(claims, pods=(), *, listed=None, live=(), refusal=None):
         def answer(request):

@@ -1,4 +1,4 @@
-"""Claims and volumes: which suits which, what they say when they are bound, and what is made for a class."""
+"""Claims and volumes: matching, their fields once they are bound, and volumes that are provisioned for a class."""
 
 import pytest
 

@@ -131,7 +131,7 @@ def changes(template):
 
 
 def meddle(data, cluster, template):
-    """Somebody changes the set, or does something to one of its pods."""
+    """Change the set, or do something to one of its pods."""
     what = data.draw(st.sampled_from(["edit", "roll", "label", "evict", "terminate"]))
     names = [pod["metadata"]["name"] for pod in cluster.all(POD)]
     if what == "edit":
@@ -145,7 +145,7 @@ def meddle(data, cluster, template):
 
 
 def helped(cluster, template):
-    """People put right what the set cannot: in order, two condemned pods that failed wait for each other."""
+    """Mend by hand what the set cannot: in order, two condemned pods that failed wait for each other."""
     cluster.rolling(paused=False, partition=0, podUpdatePolicy="InPlaceIfPossible")
     cluster.edit(template=template("web:9"))
     for pod in cluster.all(POD):

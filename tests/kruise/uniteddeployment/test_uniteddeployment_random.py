@@ -85,14 +85,14 @@ class Story:
         self.lab.change(template={self.draw.choice(fields): self.template(f"web:{self.images}")})
 
     def tamper(self) -> None:
-        """Somebody scales a workload by hand."""
+        """Scale a workload by hand."""
         for kind in FIELDS.values():
             for key, obj in list(self.lab.objects[kind].items()):
                 if self.draw.random() < 0.4:
                     self.lab.amend(kind, key, spec=obj["spec"] | {"replicas": self.draw.randrange(5)})
 
     def remove(self) -> None:
-        """Somebody deletes a workload."""
+        """Delete a workload."""
         for kind in FIELDS.values():
             for key in list(self.lab.objects[kind]):
                 if self.draw.random() < 0.2:

@@ -1,4 +1,4 @@
-"""The kubelet at work: what it writes, tells and deletes, and what wakes it."""
+"""The kubelet at work: its writes, Events and deletions, and the changes that wake it."""
 
 import copy
 
@@ -14,7 +14,7 @@ KEY = "default/web"
 
 
 def keys_of(world, kind, old, new):
-    """The keys that a change of a kind wakes."""
+    """Return the keys that a change of a kind enqueues."""
     return woken(SPEC, world, kind, Change(old, new))
 
 

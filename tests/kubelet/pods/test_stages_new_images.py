@@ -189,7 +189,7 @@ def test_a_pod_is_ready_only_while_its_gate_is_open(live):
 
 
 def triggered(world, old, new):
-    """The keys that a change of a pod gives the kubelets."""
+    """Return the keys that a change of a pod enqueues at the kubelets."""
     return woken(SPEC, world, POD, Change(old, new))
 
 

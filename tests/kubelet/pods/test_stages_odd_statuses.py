@@ -12,7 +12,7 @@ NOW = 1_800_000_000.0
 
 @pytest.fixture
 def looked(make_pod, node_context):
-    """The status that a look at a pod with this status gives; None where it stays."""
+    """Return the new status that the kubelet gives a pod with this status, or None if it stays."""
 
     def look(status, at=NOW, context=node_context, spec=None, meta=None):
         pod = make_pod(spec=spec, meta=meta)

@@ -1,4 +1,4 @@
-"""The API server's half: what it asks of a kubelet, and what it makes of the answers; the kubelet is a test's own."""
+"""The API server's half: its requests to a kubelet, and its reading of the answers; the kubelet is the test's own."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Pods that find no node in their zone go to others, and come back, as kubectl tells it."""
+"""Pods that find no node in their zone go to others, and come back, as kubectl shows it."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -25,14 +25,14 @@ def clone_set(image: str = "nginx:1", **spec: Any) -> str:
 
 
 def until(kubectl: Kubectl, **expected: Any) -> None:
-    """Wait for what the status of the CloneSet "solo" says once its controller has seen it as it is."""
+    """Wait until the controller has observed the generation of the CloneSet "solo", and its status has these values."""
     generation = kubectl.output("get cloneset solo -o jsonpath={.metadata.generation}")
     for field, value in {"observedGeneration": generation, **expected}.items():
         kubectl.output(f"wait cloneset/solo --for=jsonpath={{.status.{field}}}={value} --timeout=300s")
 
 
 def pods(kubectl: Kubectl) -> list[Obj]:
-    """Those that nobody deletes."""
+    """Return the pods that are not being deleted."""
     pods = json.loads(kubectl.output("get pods -o json"))["items"]
     return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
 

@@ -1,4 +1,4 @@
-"""A manager that is killed amid its work, and what the next one makes of it."""
+"""A manager that is killed amid its work, and the next one that finishes it."""
 
 import signal
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Subsets come, go and get other kinds of workload; what is done to workloads by hand is put right."""
+"""Subsets come, go and get other kinds of workload; changes to workloads by hand are corrected."""
 
 import json
 from collections.abc import Callable

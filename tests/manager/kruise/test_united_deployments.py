@@ -1,4 +1,4 @@
-"""UnitedDeployments of every kind of subset live their lives, as kubectl tells it."""
+"""UnitedDeployments with every kind of subset, from creation to deletion, as kubectl shows them."""
 
 import json
 from collections.abc import Callable

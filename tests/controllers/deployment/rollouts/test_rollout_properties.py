@@ -118,7 +118,7 @@ def one_set_for_each_template(cluster):
 
 @dataclass
 class Watchman:
-    """Looks at every run of the Deployment's controller and remembers what he has seen."""
+    """Checks every run of the Deployment's controller, and remembers earlier ones."""
 
     cluster: Any
     sizes: dict[str, Any] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Watchman:
             self.sizes = desired_sizes(self.cluster)
 
     def check_ceiling_and_floor(self):
-        """Both as of what the controller could know."""
+        """Check both bounds by what the controller could know."""
         deployment = self.cluster.caches[DEPLOYMENT].get(KEY)
         seen = list(self.cluster.caches[REPLICA_SET])
         sizes = desired_sizes(self.cluster)
