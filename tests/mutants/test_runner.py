@@ -1,4 +1,4 @@
-"""The command on planted code: what is noticed is killed, what is not is reported, and a broken runner is an error."""
+"""The command on planted code: mutants are killed or reported as survivors, and a broken runner is an error."""
 
 from collections.abc import Callable
 from typing import Any

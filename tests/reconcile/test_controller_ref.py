@@ -1,4 +1,4 @@
-"""Which children a parent claims, adopts and lets go, and what refusals mean (controller_ref_manager.go)."""
+"""The children that a parent adopts and releases, and the meaning of refusals (controller_ref_manager.go)."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def reference(uid="uid-web", name="web"):
 
 
 class Server:
-    """Answers a plan: the parent as it is now, children as they are changed, or a refusal of some."""
+    """Answers a reconcile: the parent as it is now, children as they are changed, or a refusal of some."""
 
     def __init__(self, live=None, **refusals):
         self.live = live or parent()
@@ -61,7 +61,7 @@ class Server:
 
 
 def run(plan, server):
-    """Carry a plan out; gives what it returns."""
+    """Carry out a reconcile and return its result."""
     try:
         action = next(plan)
         while True:

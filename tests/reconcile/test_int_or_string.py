@@ -1,4 +1,4 @@
-"""Numbers and shares in percent: what they come to of a total."""
+"""Numbers as they are, and percentages of a total, rounded up and down."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Writes that others overtake: how often they are tried, from which state, and when the object counts as gone."""
+"""Writes with conflicts: the number of tries, the state of each try, and when the object counts as gone."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def pod(version, uid="u"):
 
 
 def answered(plan, *answers):
-    """Run a plan with these answers; return its requests, and its result or error."""
+    """Run a reconcile with these answers; return its requests, and its result or error."""
     requests, remaining = [], iter(answers)
     try:
         request = next(plan)

@@ -51,7 +51,7 @@ def _row(obj: Obj) -> Resource:
 
 
 def _problems(obj: Obj) -> list[str]:
-    """Return the unknown fields of an object, and what creating it would refuse."""
+    """Return the unknown fields of an object, and the errors of creating it."""
     row = _row(obj)
     decoded = RELEASE.schema.decode(row.definition, obj)
     set_defaults(row.group, row.version, row.kind, decoded.obj)

@@ -1,4 +1,4 @@
-"""Pods of one template share the parts of their specs: nobody may find in one what was meant for another."""
+"""Pods of one template share the parts of their specs: a change of one pod must not show in another."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -45,7 +45,7 @@ def frozen(value: Any) -> Any:
 
 
 async def stored(registry, spec, **meta):
-    """Creates a pod of a spec and some metadata, and tells what was stored."""
+    """Create a pod with a spec and some metadata, and return the stored object."""
     raw = orjson.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
     target = Target(registry.table.find("", "v1", "pods"), "default")
     written = await create(registry, target, Body(orjson.loads(raw), raw), WriteOptions(User("u"), manager="m"))
@@ -150,7 +150,7 @@ def spec_named(name):
 
 
 def keeping(spec_caches, spec):
-    """Send a spec twice, and keep a mould of it the second time."""
+    """Send a spec twice, so that it is cached the second time."""
     spec_caches.find(spec)
     key, _ = spec_caches.find(spec)
     spec_caches.keep(key, CachedSpec.of(orjson.dumps(spec), key, {}))

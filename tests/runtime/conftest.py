@@ -71,7 +71,7 @@ class PatientClock(HastyClock):
         await done
 
     async def until_someone_sleeps(self, seconds: float) -> None:
-        """Return once somebody waits that long."""
+        """Return once a sleeper waits that long."""
         async with asyncio.timeout(SECONDS):
             while not any(end - self.passed == pytest.approx(seconds) for end, _ in self._sleepers):
                 self._began.clear()
@@ -226,7 +226,7 @@ class ReflectedCache:
                 await come
 
     async def attached(self):
-        """Return when the cache hears of changes as they happen."""
+        """Return when the cache gets changes as they happen."""
         if self.cache.attached is None:
             come = asyncio.get_running_loop().create_future()
             self.cache.call_when_attached(lambda: come.set_result(None))

@@ -1,4 +1,4 @@
-"""Caches and those who listen to them."""
+"""Caches and their listeners."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Requests over real connections: what is asked, and what is answered and refused."""
+"""Requests over real connections: the bytes that are sent, answers, and refusals."""
 
 import asyncio
 import ssl

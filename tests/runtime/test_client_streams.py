@@ -1,4 +1,4 @@
-"""Streams over connections of their own: what they are fed, and what ends them."""
+"""Streams over connections of their own: the pieces they deliver, and how they end."""
 
 import asyncio
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.looptime
 
 
 class UnwatchedServer:
-    """A server of whose changes nobody hears."""
+    """A server whose changes reach no cache."""
 
     async def perform(self, _request):
         return pod("y", revision=12)
@@ -47,7 +47,7 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
 
 
 class UnansweringServer:
-    """A server that hears everything and whose answers are lost."""
+    """A server that carries out all requests, but whose answers are lost."""
 
     def __init__(self) -> None:
         self.heard: list[Any] = []

@@ -1,4 +1,4 @@
-"""Counts as text: what plans measure, what is read of caches, and what is left out."""
+"""Metrics as text: those that reconciles record, those read from caches, and those left out."""
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families

@@ -1,4 +1,4 @@
-"""A cluster for the scheduler: caches that tests fill, and a server that does at once what the scheduler asks."""
+"""A cluster for the scheduler: caches that tests fill, and a server that carries out requests at once."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Pods spread over domains, near some pods and far from others: who is refused, and who is liked."""
+"""Topology spread, pod affinity and anti-affinity: the nodes that are refused, and those that are preferred."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pods get nodes: bindings, events, turns by priority, and what happens when the server says no."""
+"""Pods get nodes: bindings, events, order by priority, and refusals by the server."""
 
 import pytest
 

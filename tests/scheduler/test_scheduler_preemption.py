@@ -1,4 +1,4 @@
-"""Pods of higher priority: who has to go for them, on which node, and what is said of it."""
+"""Preemption: the victims of pods of higher priority, the nominated node, and the events."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Pods with claims: what is missing, which nodes can have the volumes, and claims that are bound for a node."""
+"""Pods with claims: missing ones, the nodes that can have the volumes, and claims that are bound for a node."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When what failed is tried again."""
+"""The times at which failed work on definitions is tried again."""
 
 import pytest
 

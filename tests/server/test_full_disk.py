@@ -23,7 +23,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Disk:
-    """Where a server keeps its data, and what takes the room away and gives it back."""
+    """The data directory of a server, with functions that take its room away and give it back."""
 
     data: Path
     fill: Callable[[subprocess.Popen[str]], None]

@@ -126,7 +126,7 @@ async def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, s
 
 
 async def catch_up(url: str, known: ClientView) -> None:
-    """Watch until the newest version of all that is there has been told."""
+    """Watch until the newest version of every stored object has come."""
     newest = max(int(obj["metadata"]["resourceVersion"]) for obj in known.acknowledged.values())
     async with aiohttp.ClientSession(url, headers=HEADERS) as session, asyncio.timeout(SECONDS):
         await watch(session, known, until=newest)

@@ -1,4 +1,4 @@
-"""The command line of the service: what cannot be used is one line that says what is wrong and what to do."""
+"""The command line of the service: each error is one line that says what is wrong and what to do."""
 
 import subprocess
 import sys

@@ -159,7 +159,7 @@ def make_world() -> Callable[..., Caches]:
 
 @pytest.fixture
 def reconcile(make_world: Callable[..., Caches], now: float) -> Callable[..., Rehearsal]:
-    """reconcile(SPEC, key, objects, answers): what a controller does about a key in a world of these objects."""
+    """reconcile(SPEC, key, objects, answers): the outcome of a controller's reconcile of a key with these objects."""
 
     def run(
         spec: Any, key: str, objects: Any, answers: Answers = lambda _: None, *, at: float | None = None, **more: Any

@@ -84,7 +84,7 @@ class Proxy:
             self._track(asyncio.create_task(self._pass_on(one, other, gate)))
 
     def _track(self, task: asyncio.Task[Any]) -> None:
-        """Have `drop` cancel a task, and the end of the proxy wait for it."""
+        """Let `drop` cancel a task, and the end of the proxy wait for it."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -55,7 +55,7 @@ class FakeServer:
         return copy.deepcopy(obj)
 
     def drop(self, kind: Kind, key: str) -> None:
-        """Forget an object, and what the garbage collector deletes because of that."""
+        """Remove an object, and those that the garbage collector deletes because of that."""
         obj = self.objects[kind].pop(key)
         self.revision += 1
         self.log[kind].append((obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.revision)}}, False))

@@ -122,7 +122,7 @@ class PowerCut:
 
     @contextmanager
     def registered(self) -> Iterator["PowerCut"]:
-        """Have all databases use it that are opened from now on; they have to be closed at the end."""
+        """Let all databases that are opened from now on use it; they have to be closed at the end."""
         self._library.sqlite3_vfs_register(ctypes.byref(self._vfs), 1)
         try:
             yield self
@@ -158,7 +158,7 @@ class PowerCut:
         return code
 
     def _methods_over(self, usual: _Methods) -> _Methods:
-        """Return methods that note what they do, and have the usual ones do it."""
+        """Return methods that note each call and pass it on to the usual ones."""
         address = ctypes.addressof(usual)
         if address not in self._by_methods:
             methods = _Methods.from_buffer_copy(usual)

@@ -18,5 +18,5 @@ def trigger_of(spec: Spec, kind: Kind) -> Callable[[Listers, Change], Any]:
 
 
 def woken(spec: Spec, listers: Listers, kind: Kind, change: Change) -> list[Any]:
-    """Return the keys, some of them Delayed, that a change of an object of a kind wakes."""
+    """Return the keys, some of them Delayed, that a change of an object of a kind enqueues."""
     return list(trigger_of(spec, kind)(listers, change))

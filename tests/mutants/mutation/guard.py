@@ -39,7 +39,7 @@ class Guard:
         os.close(reading)
 
     def watch(self, group: int) -> None:
-        """Have a group killed when the command ends."""
+        """Kill a group of processes when the command ends."""
         self._tell("+", group)
 
     def leave(self, group: int) -> None:

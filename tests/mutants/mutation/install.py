@@ -105,7 +105,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def hook(module: str, code: CodeType) -> None:
-    """Have a module that is not imported yet be imported with this code."""
+    """Let a module that is not imported yet be imported with this code."""
     sys.meta_path.insert(0, _Finder(module, code))
 
 
@@ -122,7 +122,7 @@ def hook_from_environment() -> None:
 
 
 def hand_down(module: str, code: CodeType, file: Path) -> None:
-    """Have the Pythons that this process starts import the module with this code."""
+    """Let the Pythons that this process starts import the module with this code."""
     file.write_bytes(marshal.dumps(code))
     os.environ[VARIABLE] = f"{module}:{file}"
     os.environ["PYTHONPATH"] = _with_site(os.environ.get("PYTHONPATH", ""))

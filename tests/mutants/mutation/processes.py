@@ -171,7 +171,7 @@ class Slot:
         self._sound: dict[tuple[str, bool], bool] = {}
 
     def run(self, job: Job) -> Verdict:
-        """Return what becomes of a mutant."""
+        """Return the verdict on a mutant."""
         verdict = self._tried(job)
         failed = [test for test in job.tests if test.id == verdict.by]
         if verdict.status in {KILLED, TIMEOUT} and failed and not self._is_sound(failed[0], fresh=job.fresh, job=job):

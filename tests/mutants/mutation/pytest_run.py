@@ -1,4 +1,4 @@
-"""Run chosen tests in this process with a mutant in it, and say what came of it over a pipe."""
+"""Run chosen tests in this process with a mutant in it, and report the outcome over a pipe."""
 
 import os
 import sys
@@ -102,7 +102,7 @@ class ChosenTests:
         self.looped = False
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Have failures noted."""
+        """Register the plugin that notes failures."""
         config.pluginmanager.register(self._failures)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:

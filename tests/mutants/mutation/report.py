@@ -18,7 +18,7 @@ _COLUMNS = ("mutants", KILLED, TIMEOUT, SURVIVED, UNCOVERED, EQUIVALENT, ERROR)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A mutant and what became of it."""
+    """A mutant and its verdict."""
 
     mutant: Mutant
     verdict: Verdict

@@ -1,4 +1,4 @@
-"""Patches before they are applied: what is unknown or repeated in them, and how what comes out of them is shown."""
+"""Patches before they are applied: unknown and repeated fields in them, and how their results are shown."""
 
 from typing import Any
 

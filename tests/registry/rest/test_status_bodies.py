@@ -1,4 +1,4 @@
-"""A status update whose spec says what is stored, or nothing, comes to the same as one that is looked into."""
+"""A status update whose spec equals the stored one, or is empty, has the same result as one that is validated."""
 
 from dataclasses import replace
 from functools import partial

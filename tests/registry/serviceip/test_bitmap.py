@@ -1,4 +1,4 @@
-"""Pools of numbers: how many are kept for those who ask for a certain one."""
+"""Pools of numbers: the part that is reserved for requests for a certain number."""
 
 import pytest
 

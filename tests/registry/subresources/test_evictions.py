@@ -33,7 +33,7 @@ async def make_budget(client, policy, **status):
 
 
 async def evict(client, **options):
-    """Evict the pod, and return what became of it."""
+    """Evict the pod, and return the outcome."""
     before = (await client.do(f"GET {BUDGETS}/b"))["status"]["disruptionsAllowed"]
     code, answer = await client.ask(f"POST {PODS}/p/eviction", EVICTION | options)
     after = (await client.do(f"GET {BUDGETS}/b"))["status"]["disruptionsAllowed"]
@@ -130,7 +130,7 @@ READY_NOW = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "st
 
 @pytest.fixture
 def becomes_ready(monkeypatch, client):
-    """Has the pod become ready after an eviction has looked at it, and before it is deleted."""
+    """Let the pod become ready after an eviction has read it, and before it is deleted."""
     look_up = eviction._budgets
 
     async def meanwhile(registry, namespace):
@@ -163,7 +163,7 @@ async def test_who_names_the_version_of_the_pod_is_told_that_it_has_changed(clie
 
 @pytest.fixture
 def runs_at_last(monkeypatch, client):
-    """Has a Pending pod run and be ready after an eviction has looked at it for the first time."""
+    """Let a Pending pod run and be ready after an eviction has read it for the first time."""
     looks: list[Any] = []
     read = eviction.read_parent
 
