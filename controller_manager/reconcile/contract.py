@@ -324,7 +324,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index of a kind's objects by values, for `Cache.by(name, value)`."""
+    """An index of a kind's objects by values, for `Cache.by_index(name, value)`."""
 
     kind: Kind
     name: str

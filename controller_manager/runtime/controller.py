@@ -179,7 +179,7 @@ class Controller:
         return await self._perform_plan(self.spec.reconcile(observed, self._dependencies.clock.now()), key)
 
     def _handle_error(self, key: Key, error: Exception) -> None:
-        """Decide about a key whose plan failed: the whole policy of retries."""
+        """Requeue or drop a key whose sync failed."""
         match error:
             case ApiError() if is_namespace_terminating(error):
                 self.queue.forget(key)  # nothing can be created there any more

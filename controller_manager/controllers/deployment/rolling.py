@@ -106,7 +106,8 @@ def _max_scale_down(deployment: Obj, sets: ReplicaSets) -> int:
 def scale_down_available(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
     """Return the cuts of available pods, oldest set first (scaleDownOldReplicaSetsForRollingUpdate).
 
-    Upstream counts every pod in the statuses, and removes too many if these are late; here only _reliable ones count.
+    Upstream counts every pod in the statuses, and removes too many if these are late; here only those count that
+    `_stable_available` counts.
     """
     surplus = sum(map(_stable_available, sets.all)) - min_available(deployment)
     cuts = []
