@@ -56,7 +56,7 @@ from controller_manager.scheduler.context import (
 )
 from controller_manager.scheduler.failures import Attempt, AttemptError, handle_failures
 from controller_manager.scheduler.metrics import METERS, PENDING_PODS, Result, count_attempts, observe_pod_attempts
-from controller_manager.scheduler.schedule_one import FitFailure, ScheduleResult, schedule_pod
+from controller_manager.scheduler.schedule_one import FitError, ScheduleResult, schedule_pod
 from controller_manager.scheduler.scheduling_queue import QueuePart
 from controller_manager.scheduler.volume_binding import Bindings, binding_error
 from controller_manager.scheduler.writes import binding, claim_ref_patch, selected_node_patch
@@ -90,7 +90,7 @@ def _attempts(observed: Observed, now: float) -> Iterator[Attempt]:
         yield attempt
 
 
-def _outcome(observed: Observed, pod: Obj) -> ScheduleResult | FitFailure | AttemptError:
+def _outcome(observed: Observed, pod: Obj) -> ScheduleResult | FitError | AttemptError:
     try:
         return schedule_pod(observed.view.cluster, pod, context=observed.context)
     except Exception as error:  # noqa: BLE001 - an odd pod must not hold up the others; it is raised in the end
@@ -101,7 +101,7 @@ def _update_queue(observed: Observed, attempt: Attempt, *, now: float) -> None:
     """Return the pod to the queue if it has no node; begin to wait for its claims if they are not bound yet."""
     view, queued = observed.view, attempt.queued
     match attempt.outcome:
-        case FitFailure(info=info, plugins=plugins):
+        case FitError(info=info, plugins=plugins):
             view.queue.add_unschedulable(queued, info, plugins=plugins, now=now)
         case AttemptError():
             view.queue.add_after_error(queued, now)

@@ -22,7 +22,7 @@ from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.metric_defs import Measure
 from controller_manager.scheduler.context import Observed
 from controller_manager.scheduler.metrics import PREEMPTIONS, VICTIMS, Result, count_attempts
-from controller_manager.scheduler.schedule_one import FitFailure, ScheduleResult
+from controller_manager.scheduler.schedule_one import FitError, ScheduleResult
 from controller_manager.scheduler.scheduling_queue import QueuedPod
 from controller_manager.scheduler.volume_binding import Bindings
 from controller_manager.scheduler.writes import (
@@ -53,7 +53,7 @@ class Attempt:
 
     queued: QueuedPod
     pod: Obj
-    outcome: ScheduleResult | FitFailure | AttemptError
+    outcome: ScheduleResult | FitError | AttemptError
 
     @property
     def key(self) -> Key:
@@ -83,7 +83,7 @@ def handle_failures(observed: Observed, attempts: Sequence[Attempt], *, now: flo
             pod, "FailedScheduling", truncate_message(outcome.message), WARNING, component=observed.scheduler
         )
         reason, nominated = (
-            (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, FitFailure) else (SCHEDULER_ERROR, "")
+            (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, FitError) else (SCHEDULER_ERROR, "")
         )
         body = unschedulable_patch(pod, now, reason=reason, message=outcome.message, nominated=nominated)
         if body is not None:
@@ -91,26 +91,26 @@ def handle_failures(observed: Observed, attempts: Sequence[Attempt], *, now: flo
     if patches:
         yield Batch(patches)  # a status that cannot be written now is written next time
     for attempt in attempts:
-        if isinstance(attempt.outcome, FitFailure) and attempt.outcome.candidate is not None:
+        if isinstance(attempt.outcome, FitError) and attempt.outcome.candidate is not None:
             yield from _delete_victims(observed, attempt, attempt.outcome, now=now)
     yield from _count_attempts(attempts, observed.scheduler)
 
 
 def _count_attempts(attempts: Sequence[Attempt], scheduler: str) -> Plan:
     """Count attempts that found no node; each unschedulable pod counts as a preemption attempt too."""
-    refused = sum(isinstance(attempt.outcome, FitFailure) for attempt in attempts)
+    refused = sum(isinstance(attempt.outcome, FitError) for attempt in attempts)
     yield from count_attempts([Result.UNSCHEDULABLE] * refused + [Result.ERROR] * (len(attempts) - refused), scheduler)
     if refused:
         yield Measure(PREEMPTIONS, times=refused)
 
 
-def _delete_victims(observed: Observed, attempt: Attempt, refused: FitFailure, *, now: float) -> Plan:
+def _delete_victims(observed: Observed, attempt: Attempt, refused: FitError, *, now: float) -> Plan:
     """Delete the victims on the node that the attempt's pod is nominated to (preemption/executor.go)."""
     assert refused.candidate is not None
     queue = observed.view.queue
-    demoted = [key for uid in refused.retried_keys if (key := queue.retry(uid))]
-    if demoted:
-        yield Batch([_status_patch(key, NO_NOMINATION) for key in demoted])
+    retried_keys = [key for uid in refused.demoted_uids if (key := queue.retry(uid))]
+    if retried_keys:
+        yield Batch([_status_patch(key, NO_NOMINATION) for key in retried_keys])
     yield Measure(VICTIMS, float(len(refused.candidate.victims)))
     victims = [victim.pod for victim in refused.candidate.victims if not is_deleting(victim.pod)]
     marks = {
@@ -126,9 +126,9 @@ def _delete_victims(observed: Observed, attempt: Attempt, refused: FitFailure, *
             yield RecordEvent(pod, "Preempted", message, component=observed.scheduler)
     if any(isinstance(answer, ApiError) and answer.code != 404 for answer in (*marked, *gone)):
         queue.retry(attempt.queued.uid)
-        demoted.append(attempt.key)
-    if demoted:
-        yield Enqueue(demoted)
+        retried_keys.append(attempt.key)
+    if retried_keys:
+        yield Enqueue(retried_keys)
 
 
 def _status_patch(key: Key, body: Obj) -> Patch:

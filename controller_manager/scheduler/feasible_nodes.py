@@ -84,14 +84,14 @@ class _Bucket:
             heapify(self.entries)
         heappush(self.entries, entry)
 
-    def best(self, accepts: NodeFilter | None) -> _Entry | None:
-        """Return the best node that the pod's own filter accepts, None if it accepts none."""
+    def best(self, volume_filter: NodeFilter | None) -> _Entry | None:
+        """Return the best node that the filter of the pod's volumes accepts, None if it accepts none."""
         while not self.entries[0].is_current:
             heappop(self.entries)
-        if accepts is None or accepts(self.entries[0].state.node) is None:
+        if volume_filter is None or volume_filter(self.entries[0].state.node) is None:
             return self.entries[0]
         current = sorted(entry for entry in self.entries if entry.is_current)
-        return next((entry for entry in current if accepts(entry.state.node) is None), None)
+        return next((entry for entry in current if volume_filter(entry.state.node) is None), None)
 
 
 @dataclass(slots=True, eq=False)
@@ -299,11 +299,11 @@ class FeasibleNodes:
 
     # -- deciding
 
-    def best_node(self, accepts: NodeFilter | None = None) -> NodeInfo | None:
+    def best_node(self, volume_filter: NodeFilter | None = None) -> NodeInfo | None:
         """Return the best node, None if none suits.
 
         Args:
-            accepts: the filter of this pod alone.
+            volume_filter: returns why the pod's volumes rule a node out, None if they do not.
         """
         buckets = list(self._buckets.values())
         scores = [0] * len(buckets)
@@ -315,7 +315,7 @@ class FeasibleNodes:
             scores = self._scores(buckets, groups)
         best: _Entry | None = None
         for bucket, liked in zip(buckets, scores, strict=True):
-            entry = bucket.best(accepts)
+            entry = bucket.best(volume_filter)
             if entry is None:
                 continue
             entry = entry._replace(score=entry.score - liked)
@@ -344,21 +344,21 @@ class FeasibleNodes:
     # -- explaining
 
     def status(
-        self, node: NodeInfo, *, origin: NodeInfo | None = None, accepts: NodeFilter | None = None
+        self, node: NodeInfo, *, origin: NodeInfo | None = None, volume_filter: NodeFilter | None = None
     ) -> Status | None:
         """Return why a node does not suit, None if it does; the first plug-in that refuses decides.
 
         Args:
             node: one of these nodes, or a copy of it with other pods.
             origin: the node that it is a copy of.
-            accepts: the filter of this pod alone.
+            volume_filter: returns why the pod's volumes rule a node out, None if they do not.
         """
         state = self._states[origin or node]
         if state.refusal is not None:
             return state.refusal
         if (lacking := node.reason_not_to_fit(self._requirements)) is not None:
             return lacking
-        if accepts is not None and (unaccepted := accepts(node)) is not None:
+        if volume_filter is not None and (unaccepted := volume_filter(node)) is not None:
             return unaccepted
         return self._criteria.refusal(self._totals(state, node)) if state.values else None
 
@@ -374,13 +374,13 @@ class FeasibleNodes:
                 totals.append(domain_count.domains.totals.get(value, 0) + change)
         return totals
 
-    def diagnose(self, accepts: NodeFilter | None = None) -> Diagnosis:
+    def diagnose(self, volume_filter: NodeFilter | None = None) -> Diagnosis:
         """Return why the nodes do not suit."""
         reasons: Counter[str] = Counter()
         plugins: set[str] = set()
         resolvable = []
         for node in self._states:
-            status = self.status(node, accepts=accepts)
+            status = self.status(node, volume_filter=volume_filter)
             if status is None:
                 continue
             reasons.update(status.reasons)

@@ -77,7 +77,7 @@ class PreemptionContext:
         nodes: the number of nodes in the cluster.
         victims: returns the pods on a node, including those that cannot be victims.
         budgets: returns all PodDisruptionBudgets.
-        accepts: the filter of this pod alone, such as its volumes.
+        volume_filter: returns why the pod's volumes rule a node out, None if they do not.
     """
 
     info: PodInfo
@@ -85,7 +85,7 @@ class PreemptionContext:
     nodes: int
     victims: Callable[[NodeInfo], Iterable[Victim]]
     budgets: Callable[[], Sequence[Obj]]
-    accepts: NodeFilter | None = None
+    volume_filter: NodeFilter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def _victims_on_node(
     node_without = node.copy()
     for victim in lesser:
         node_without.remove_pod(victim.info)
-    check = partial(search.feasible_nodes.status, node_without, origin=node, accepts=search.accepts)
+    check = partial(search.feasible_nodes.status, node_without, origin=node, volume_filter=search.volume_filter)
     if (status := check()) is not None:
         return status
     violating = _victims_violating_budgets(lesser, guards())

@@ -14,7 +14,8 @@ from controller_manager.scheduler.snapshot import Cluster
 from controller_manager.scheduler.status import NO_NODES, NOT_HELPFUL, VOLUME_BINDING, fit_error
 from controller_manager.scheduler.volume_binding import Bindings, PodVolumes, StorageListers, pod_volumes
 
-_ALL_NODES = frozenset(("",))
+_NO_PLUGIN = frozenset(("",))
+"""The plug-ins that refused a pod where there are no nodes: "" stands for none of them."""
 _NO_BINDINGS = Bindings()
 
 
@@ -50,7 +51,7 @@ class ScheduleResult:
 
 
 @dataclass(frozen=True, slots=True)
-class FitFailure:
+class FitError:
     """No node suits the pod.
 
     Attributes:
@@ -59,7 +60,7 @@ class FitFailure:
         plugins: the plug-ins that refused it.
         nominated: the name of the node that it is nominated to, "" for none.
         candidate: the pods to preempt there, None if there are none.
-        retried_keys: the uids of less important pods that lose their nomination to the same node.
+        demoted_uids: the uids of less important pods that lose their nomination to the same node.
     """
 
     info: PodInfo
@@ -67,10 +68,10 @@ class FitFailure:
     plugins: frozenset[str]
     nominated: str = ""
     candidate: Candidate | None = None
-    retried_keys: Sequence[str] = ()
+    demoted_uids: Sequence[str] = ()
 
 
-def schedule_pod(cluster: Cluster, pod: Obj, *, context: SchedulingContext) -> ScheduleResult | FitFailure:
+def schedule_pod(cluster: Cluster, pod: Obj, *, context: SchedulingContext) -> ScheduleResult | FitError:
     """Find a node for the pod, and count the pod there.
 
     Args:
@@ -83,17 +84,17 @@ def schedule_pod(cluster: Cluster, pod: Obj, *, context: SchedulingContext) -> S
     """
     info, uid = cluster.info_of(pod), pod["metadata"]["uid"]
     if not len(cluster):
-        return FitFailure(info, NO_NODES, _ALL_NODES)
+        return FitError(info, NO_NODES, _NO_PLUGIN)
     nominated_node = cluster.delete_nomination(uid)
     attempt = _Attempt(cluster, pod, info, context, nominated_node)
     volumes = pod_volumes(pod, context.storage) if pod["spec"].get("volumes") else None
     if isinstance(volumes, str):
         return attempt.refuse_by_prefilter(volumes)
-    accepts = volumes.status if volumes is not None else None
+    volume_filter = volumes.status if volumes is not None else None
     feasible_nodes = cluster.feasible_nodes(info, lambda: context.selector(pod))
-    node = attempt.find_node(feasible_nodes, accepts)
+    node = attempt.find_node(feasible_nodes, volume_filter)
     if node is None:
-        return attempt.refuse_by_filters(feasible_nodes, accepts)
+        return attempt.run_post_filter(feasible_nodes, volume_filter)
     cluster.assume_pod(uid, info, node=node)
     return ScheduleResult(node.name, _bindings(volumes, node))
 
@@ -110,54 +111,54 @@ class _Attempt:
     context: SchedulingContext
     nominated_node: NodeInfo | None
 
-    def find_node(self, feasible_nodes: FeasibleNodes, accepts: NodeFilter | None) -> NodeInfo | None:
+    def find_node(self, feasible_nodes: FeasibleNodes, volume_filter: NodeFilter | None) -> NodeInfo | None:
         """Return the node that the pod is nominated to if it suits by now, else the best one; None if none suits."""
         nominated_node = self.nominated_node
         if (
             nominated_node is not None
             and nominated_node.exists
-            and feasible_nodes.status(nominated_node, accepts=accepts) is None
+            and feasible_nodes.status(nominated_node, volume_filter=volume_filter) is None
         ):
             return nominated_node
-        return feasible_nodes.best_node(accepts)
+        return feasible_nodes.best_node(volume_filter)
 
-    def refuse_by_prefilter(self, reason: str) -> FitFailure:
+    def refuse_by_prefilter(self, reason: str) -> FitError:
         """Refuse the pod before looking at nodes, since something is missing without which none suits."""
         nodes = len(self.cluster)
         after = why_not_eligible(self.info, ()) or fit_error(nodes, Counter({NOT_HELPFUL: nodes}))
         message = fit_error(nodes, Counter(), before=reason, after=f"preemption: {after}")
-        return FitFailure(self.info, message, frozenset((VOLUME_BINDING,)))
+        return FitError(self.info, message, frozenset((VOLUME_BINDING,)))
 
-    def refuse_by_filters(self, feasible_nodes: FeasibleNodes, accepts: NodeFilter | None) -> FitFailure:
-        """Refuse the pod since no node suits it, and see whether preempting others would help."""
-        diagnosis = feasible_nodes.diagnose(accepts)
+    def run_post_filter(self, feasible_nodes: FeasibleNodes, volume_filter: NodeFilter | None) -> FitError:
+        """Refuse the pod since no node suits it, and nominate it where preemption helps (RunPostFilterPlugins)."""
+        diagnosis = feasible_nodes.diagnose(volume_filter)
         if why := why_not_eligible(self.info, self._nominated_node_victims(diagnosis)):
             kept = self.nominated_node.name if self.nominated_node is not None else ""
-            return self._fit_failure(diagnosis, f"preemption: {why}", nominated=kept)
+            return self._new_fit_error(diagnosis, f"preemption: {why}", nominated=kept)
         search = PreemptionContext(
-            self.info, feasible_nodes, len(self.cluster), self._victims, self.context.budgets, accepts
+            self.info, feasible_nodes, len(self.cluster), self._victims, self.context.budgets, volume_filter
         )
         result = preempt(search, diagnosis.resolvable)
         if isinstance(result, str):
-            return self._fit_failure(diagnosis, f"preemption: {result}")
-        return self._fit_failure(diagnosis, nominated=result.node.name, candidate=result)
+            return self._new_fit_error(diagnosis, f"preemption: {result}")
+        return self._new_fit_error(diagnosis, nominated=result.node.name, candidate=result)
 
-    def _fit_failure(
+    def _new_fit_error(
         self, diagnosis: Diagnosis, after: str = "", *, nominated: str = "", candidate: Candidate | None = None
-    ) -> FitFailure:
+    ) -> FitError:
         message = fit_error(diagnosis.nodes, diagnosis.reasons, after=after)
-        demoted = self._clear_lower_nominations(candidate.node) if candidate is not None else ()
+        demoted_uids = self._clear_lower_nominations(candidate.node) if candidate is not None else ()
         if nominated:
             self.cluster.nominate(self.pod["metadata"]["uid"], self.info.requirements, name=nominated)
-        return FitFailure(self.info, message, diagnosis.plugins, nominated, candidate, demoted)
+        return FitError(self.info, message, diagnosis.plugins, nominated, candidate, demoted_uids)
 
     def _clear_lower_nominations(self, node: NodeInfo) -> Sequence[str]:
         """Take nominations to the node from less important pods, which look for another sooner (prepareCandidate)."""
         priority = self.info.requirements.priority
-        lesser = [uid for uid, requirements in node.nominated.items() if requirements.priority < priority]
-        for uid in lesser:
+        demoted_uids = [uid for uid, requirements in node.nominated.items() if requirements.priority < priority]
+        for uid in demoted_uids:
             self.cluster.delete_nomination(uid)
-        return lesser
+        return demoted_uids
 
     def _nominated_node_victims(self, diagnosis: Diagnosis) -> Iterable[Victim]:
         if self.nominated_node is None or self.nominated_node not in diagnosis.resolvable:
