@@ -44,20 +44,20 @@ class RequestSender(Protocol):
     """Sends requests to the server."""
 
     async def perform(self, request: Request) -> Any:
-        """Return the answer to a request.
+        """Return the result of a request.
 
         Raises:
             ApiError: it was refused, or there was no answer.
         """
 
     async def perform_all(self, requests: Sequence[Request]) -> list[Any]:
-        """Return the answers to many requests; an ApiError for each that was refused, or not answered."""
+        """Return the results of many requests; an ApiError for each that was refused, or not answered."""
 
 
 class EventRecorder(Protocol):
     """Records Events."""
 
-    def record(self, emit: RecordEvent, source: str) -> None:
+    def record(self, event: RecordEvent, source: str) -> None:
         """Have an Event sent in the background."""
 
 
@@ -70,14 +70,14 @@ class Dependencies:
     """The dependencies that all controllers of a manager share.
 
     Attributes:
-        count: takes the measurements of plans, with the seconds since the sync began.
+        record_measurement: takes the measurements of plans, with the seconds since the sync began.
     """
 
     caches: Caches
     server: RequestSender
     recorder: EventRecorder
     clock: Clock
-    count: Callable[[Measure, float], None] = _ignore_measure
+    record_measurement: Callable[[Measure, float], None] = _ignore_measure
 
 
 class Controller:
@@ -94,12 +94,12 @@ class Controller:
         self._dependencies = dependencies
         self._workers = workers or spec.workers
         self._expectations = Expectations(dependencies.caches, self._count_timeout, queue.add)
-        self._last_run: dict[Key, float] = {}
+        self._last_run_at: dict[Key, float] = {}
         for watch in spec.watches:
             if watch.trigger is not None:
                 dependencies.caches.add_listener(watch.kind, partial(self._listener, watch.trigger))
             if watch.trigger is enqueue_self:
-                dependencies.caches.add_listener(watch.kind, self._expectations_dropper)
+                dependencies.caches.add_listener(watch.kind, self._delete_expectations_listener)
 
     async def run(self) -> None:
         """Process keys until cancelled; the caches must be filled before."""
@@ -124,7 +124,7 @@ class Controller:
 
         return listen
 
-    def _expectations_dropper(self, _: Kind) -> Listener:
+    def _delete_expectations_listener(self, _: Kind) -> Listener:
         """Return a listener that drops a deleted object's expectations, as its name may return (DeleteExpectations)."""
 
         def listen(change: Change) -> None:
@@ -136,7 +136,9 @@ class Controller:
     def _count_timeout(self, key: Key) -> None:
         if self.spec.expectation_timeouts is not None:
             namespace, _, name = key.rpartition("/")
-            self._dependencies.count(Measure(self.spec.expectation_timeouts, labels=(namespace, name)), 0.0)
+            self._dependencies.record_measurement(
+                Measure(self.spec.expectation_timeouts, labels=(namespace, name)), 0.0
+            )
 
     async def _enqueue_periodically(self) -> None:
         while True:
@@ -156,12 +158,13 @@ class Controller:
 
     async def _process_key(self, key: Key) -> None:
         now = self._dependencies.clock.monotonic()
-        wait = self._expectations.seconds_blocked(key, lambda: self.queue.add(key), now=now)
-        if wait or (wait := self._last_run.get(key, -inf) + self.spec.min_interval - now) > 0:
-            self.queue.add_after(key, wait)
+        expectations_delay = self._expectations.seconds_blocked(key, lambda: self.queue.add(key), now=now)
+        interval_delay = self._last_run_at.get(key, -inf) + self.spec.min_interval - now
+        if expectations_delay or interval_delay > 0:
+            self.queue.add_after(key, expectations_delay or interval_delay)
             return
         if self.spec.min_interval:
-            self._last_run[key] = now
+            self._last_run_at[key] = now
         try:
             requeued = await self._sync(key)
         except Exception as error:  # noqa: BLE001 - whatever it is, other keys are still processed
@@ -174,7 +177,7 @@ class Controller:
         """Sync a key; return True if the plan asked to be run again, which does not count as success yet."""
         observed = self.spec.observe(self._dependencies.caches, key)
         if observed is None:
-            self._last_run.pop(key, None)
+            self._last_run_at.pop(key, None)
             return False
         return await self._perform_plan(self.spec.reconcile(observed, self._dependencies.clock.now()), key)
 
@@ -206,11 +209,11 @@ class Controller:
             while True:
                 requeued = requeued or isinstance(action, Requeue)
                 try:
-                    answer = await self._perform_action(action, key)
+                    result = await self._perform_action(action, key)
                 except ApiError as error:
                     action = plan.throw(error)
                 else:
-                    action = plan.send(answer)
+                    action = plan.send(result)
         except StopIteration:
             pass
         finally:
@@ -231,39 +234,41 @@ class Controller:
             case Batch(requests=requests, slow_start=slow):
                 return await self._send_batch(requests, key, slow_start=slow)
             case Measure():
-                self._dependencies.count(action, self._dependencies.clock.monotonic() - self.queue.processing[key])
+                self._dependencies.record_measurement(
+                    action, self._dependencies.clock.monotonic() - self.queue.processing[key]
+                )
             case _:
                 return await self._send_request(action, key)
         return None
 
     async def _send_request(self, request: Request, key: Key) -> Any:
         try:
-            answer = await self._dependencies.server.perform(request)
+            result = await self._dependencies.server.perform(request)
         except ApiError as error:
             self._expect(key, request, error)
             raise
-        self._expect(key, request, answer)
-        return answer
+        self._expect(key, request, result)
+        return result
 
-    def _expect(self, key: Key, request: Request, answer: BatchResult) -> None:
+    def _expect(self, key: Key, request: Request, result: BatchResult) -> None:
         """Make the key wait until the caches have seen the effects of its request."""
         now = self._dependencies.clock.monotonic()
-        if not isinstance(answer, ApiError):
-            self._expectations.expect(key, request, answer, now=now)
-        elif answer.reason == CONNECTION_LOST:
+        if not isinstance(result, ApiError):
+            self._expectations.expect(key, request, result, now=now)
+        elif result.reason == CONNECTION_LOST:
             self._expectations.expect_unanswered(key, request, now=now)
 
     async def _send_batch(self, requests: Sequence[Request], key: Key, *, slow_start: bool) -> list[BatchResult]:
         """Send all requests at once, or in rounds of one, two, four … that end after the first round with an error."""
-        answers: list[BatchResult] = []
+        results: list[BatchResult] = []
         size = 1 if slow_start else len(requests)
-        while len(answers) < len(requests):
-            part = requests[len(answers) : len(answers) + size]
-            results: list[BatchResult] = await self._dependencies.server.perform_all(part)
-            for request, answer in zip(part, results, strict=True):
-                self._expect(key, request, answer)
-            answers += results
-            if slow_start and any(isinstance(answer, ApiError) for answer in results):
+        while len(results) < len(requests):
+            chunk = requests[len(results) : len(results) + size]
+            chunk_results: list[BatchResult] = await self._dependencies.server.perform_all(chunk)
+            for request, result in zip(chunk, chunk_results, strict=True):
+                self._expect(key, request, result)
+            results += chunk_results
+            if slow_start and any(isinstance(result, ApiError) for result in chunk_results):
                 break
             size *= 2
-        return answers + [None] * (len(requests) - len(answers))
+        return results + [None] * (len(requests) - len(results))

@@ -87,29 +87,29 @@ class Occurrence:
         return replace(self, field_path="", message=f"(combined from similar events): {self.message}")
 
 
-def new_occurrence(emit: RecordEvent, source: str, *, nanos: int) -> Occurrence:
+def new_occurrence(event: RecordEvent, source: str, *, nanos: int) -> Occurrence:
     """Return the occurrence for a RecordEvent action.
 
     Args:
-        emit: the plan's action.
-        source: the reporting component if `emit` names none.
+        event: the plan's action.
+        source: the reporting component if `event` names none.
         nanos: the time in nanoseconds since 1970.
     """
-    obj = emit.regarding
+    obj = event.regarding
     meta = metadata(obj)
     return Occurrence(
-        component=emit.component or source,
-        host=emit.host,
+        component=event.component or source,
+        host=event.host,
         api_version=obj.get("apiVersion", ""),
         kind=obj.get("kind", ""),
         namespace=namespace_of(obj),
         name=name_of(obj),
         uid=meta.get("uid", ""),
         resource_version=meta.get("resourceVersion", ""),
-        field_path=emit.field_path,
-        type=emit.type,
-        reason=emit.reason,
-        message=emit.message,
+        field_path=event.field_path,
+        type=event.type,
+        reason=event.reason,
+        message=event.message,
         nanos=nanos,
     )
 

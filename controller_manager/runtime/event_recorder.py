@@ -92,22 +92,22 @@ class Recorder:
         self._bucket = TokenBucket(clock, rate=RATE, burst=BURST)
         self._nanos = 0
 
-    def record(self, emit: RecordEvent, source: str) -> None:
+    def record(self, event: RecordEvent, source: str) -> None:
         """Have an Event sent in the background; it is dropped if its source has too many waiting.
 
         Args:
-            emit: the action that reports it.
-            source: the reporting component if `emit` names none.
+            event: the action that reports it.
+            source: the reporting component if `event` names none.
         """
-        lane = self._source_queue(emit.component or source, emit.host)
+        lane = self._source_queue(event.component or source, event.host)
         if len(lane.waiting) >= MAX_QUEUED:
             lane.dropped += 1
             if lane.dropped == 1:
-                log.info("too many events of %s wait: more are dropped", emit.component or source)
+                log.info("too many events of %s wait: more are dropped", event.component or source)
             return
         lane.dropped = 0
         self._nanos = max(int(self._clock.now() * 1e9), self._nanos + 1)
-        lane.waiting.append(new_occurrence(emit, source, nanos=self._nanos))
+        lane.waiting.append(new_occurrence(event, source, nanos=self._nanos))
         self._start(lane)
 
     async def run(self) -> None:

@@ -32,7 +32,7 @@ READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]
 class SilentRecorder:
     """An event recorder that drops all events."""
 
-    def record(self, _emit, _source) -> None: ...
+    def record(self, _event, _source) -> None: ...
 
 
 @dataclass

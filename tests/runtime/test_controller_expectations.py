@@ -36,7 +36,9 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
     for metric in (leaks, None):
         counted: list[Any] = []
         stage = make_stage(once, server=UnwatchedServer(), expectation_timeouts=metric)
-        means = dataclasses.replace(stage.controller._dependencies, count=lambda *each, into=counted: into.append(each))
+        means = dataclasses.replace(
+            stage.controller._dependencies, record_measurement=lambda *each, into=counted: into.append(each)
+        )
         stage.controller = Controller(stage.spec, stage.queue, means)
         stage.queue.add("a/x")
         asyncio.get_running_loop().call_later(10, stage.queue.add, "a/x")

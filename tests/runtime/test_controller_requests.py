@@ -122,7 +122,9 @@ async def test_what_a_plan_measures_is_counted_with_the_time_since_it_began(make
         yield measure
 
     stage = make_stage(plan, server=SlowServer(), watches=(Watch(POD),))
-    means = dataclasses.replace(stage.controller._dependencies, count=lambda *arguments: counted.append(arguments))
+    means = dataclasses.replace(
+        stage.controller._dependencies, record_measurement=lambda *arguments: counted.append(arguments)
+    )
     stage.controller = Controller(stage.spec, stage.queue, means)
     asyncio.get_running_loop().call_later(7, stage.queue.add, "k")
     await stage.run(12)
@@ -133,8 +135,8 @@ async def test_a_plans_events_are_recorded_as_its_controllers_own(make_stage):
     recorded, event = [], RecordEvent(pod("x"), "Done", "it is done")
 
     class Recorder:
-        def record(self, emit, source):
-            recorded.append((emit, source))
+        def record(self, event, source):
+            recorded.append((event, source))
 
     def plan(_key):
         assert (yield event) is None

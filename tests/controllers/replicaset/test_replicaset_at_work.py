@@ -45,7 +45,7 @@ class Stage:
         means = Dependencies(self.caches, self, self, clock)
         self.controller = Controller(replicaset.SPEC, WorkQueue(ItemBackoff(), QueueTally()), means)
 
-    def record(self, emit, source) -> None:
+    def record(self, event, source) -> None:
         """Events are of no interest here."""
 
     async def perform(self, request):
