@@ -71,16 +71,16 @@ class ClusterStore(EmbeddedStore):
 
     @property
     def health_error(self) -> str:
-        """The contract's `health_error`."""
+        """Why writes fail, as far as is known; "" while they succeed."""
         return self._closed or self._watch_cache.health_error
 
     async def sync_read(self) -> None:
-        """The contract's `sync_read`; raises Unavailable where no member answers."""
+        """Wait until reads see all that the cluster has acknowledged; raises Unavailable if no member answers."""
         self._require_open()
         await self._reads.do()
 
     async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
-        """The contract's `range_at`; the cluster also has snapshots from before this process began."""
+        """Return a page of a snapshot, from the cluster if this process never had the snapshot."""
         try:
             return self.range(prefix, start=start, limit=limit, revision=revision)
         except Compacted:
@@ -114,7 +114,7 @@ class ClusterStore(EmbeddedStore):
     async def put(
         self, key: str, value: bytes, *, expect: int | None = None, index_attrs: Any = MISSING, ttl: float = 0.0
     ) -> KeyValue:
-        """The contract's `put`."""
+        """Write a key in the cluster; returns when reads here see it, or soon after. See `Store.put`."""
         self._require_open()
         if len(value) + len(key) > MAX_VALUE_BYTES:
             raise TooLarge
@@ -148,7 +148,7 @@ class ClusterStore(EmbeddedStore):
         return await self._write(key, {"request_put": put | {"lease": await self._leases.lease_for(ttl)}}, compare)
 
     async def delete(self, key: str, *, expect: int | None = None) -> Event:
-        """The contract's `delete`."""
+        """Delete a key in the cluster; returns when reads here see it, or soon after. See `Store.delete`."""
         self._require_open()
         if expect == 0:
             raise Conflict(self._engine.get(key))
@@ -193,7 +193,7 @@ class ClusterStore(EmbeddedStore):
             return
 
     async def compact(self, revision: int) -> None:
-        """The contract's `compact`."""
+        """Forget history before a revision, here and in the cluster; raises FutureRevision."""
         if revision > self._engine.revision:
             await self.sync_read()
         if revision > self._engine.revision:
@@ -205,7 +205,7 @@ class ClusterStore(EmbeddedStore):
         self._compact(revision)
 
     async def close(self) -> None:
-        """The contract's `close`."""
+        """Close the store; waits for the writes under way, though not for ever."""
         if self._closed:
             return
         await super().close()

@@ -86,11 +86,11 @@ class DurableStore(EmbeddedStore):
 
     @property
     def health_error(self) -> str:
-        """The contract's `health_error`."""
+        """Why writes fail, as far as is known; "" while they succeed."""
         return self._closed or self._health_error
 
     async def compact(self, revision: int) -> None:
-        """The contract's `compact`; raises Unavailable if it cannot be made durable."""
+        """Forget history before a revision; raises FutureRevision, and Unavailable if it cannot be made durable."""
         if revision > self._engine.revision:
             raise FutureRevision(self._engine.revision)
         async with self._compacting:
@@ -99,7 +99,7 @@ class DurableStore(EmbeddedStore):
                 await self._compact_durably(revision)
 
     async def close(self) -> None:
-        """The contract's `close`."""
+        """Close the store when all pending writes are durable."""
         if self._closed:
             return
         await super().close()

@@ -72,14 +72,14 @@ class EmbeddedStore:
 
     @property
     def health_error(self) -> str:
-        """The contract's `health_error`."""
+        """Why the store does not answer any more; "" while it does."""
         return self._closed
 
     async def sync_read(self) -> None:
         """Do nothing: reads here are always linearizable."""
 
     async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
-        """The contract's `range_at`; there are no snapshots but the engine's."""
+        """Return what `range` returns: there are no snapshots but the engine's."""
         return self.range(prefix, start=start, limit=limit, revision=revision)
 
     @property
@@ -94,9 +94,9 @@ class EmbeddedStore:
         *,
         expect: int | None = None,
         index_attrs: Any = MISSING,
-        ttl: float = 0.0,  # noqa: ARG002 - see `expires`
+        ttl: float = 0.0,  # noqa: ARG002 - see `supports_ttl`
     ) -> KeyValue:
-        """The contract's `put`."""
+        """Write a key once no earlier write of it is pending; see `Store.put`."""
         if len(value) + len(key) > MAX_VALUE_BYTES:
             raise TooLarge
         if index_attrs is MISSING:
@@ -110,7 +110,7 @@ class EmbeddedStore:
         return kv
 
     async def delete(self, key: str, *, expect: int | None = None) -> Event:
-        """The contract's `delete`."""
+        """Delete a key once no earlier write of it is pending; see `Store.delete`."""
         while (prev := self._newest(key)) is None or not _matches(prev, expect):
             if not await self._await_pending_write(key):
                 raise Conflict(prev)
@@ -119,11 +119,11 @@ class EmbeddedStore:
         return event
 
     def watch(self, prefix: str, *, after: int) -> "ParkingWatcher":
-        """The contract's `watch`."""
+        """Return a watcher of the events under a prefix after a revision, which raises Compacted if some are gone."""
         return ParkingWatcher(self, self._engine.watch(prefix, after))
 
     async def wait_for(self, revision: int, timeout: float) -> bool:  # noqa: ASYNC109 - a late revision is an answer
-        """The contract's `wait_for`."""
+        """Wait until a revision can be read; return False if it does not come in time."""
         try:
             async with asyncio.timeout(timeout):
                 while self._engine.revision < revision:
@@ -134,11 +134,11 @@ class EmbeddedStore:
         return True
 
     async def compact(self, revision: int) -> None:
-        """The contract's `compact`; raises FutureRevision."""
+        """Forget history before a revision; raises FutureRevision."""
         self._compact(revision)
 
     async def close(self) -> None:
-        """The contract's `close`."""
+        """Stop the store: waiting watchers wake up, and whatever comes later raises Unavailable."""
         self._timer.cancel()
         self._closed = self._closed or "the store is closed"
         self._engine.wake_all()
@@ -192,24 +192,24 @@ class ParkingWatcher:
 
     @property
     def position(self) -> int:
-        """The contract's `position`."""
+        """The revision up to which the caller has all events of the prefix."""
         return self._cursor.position
 
     async def next(self) -> Sequence[Event]:
-        """The contract's `next`."""
+        """Return the next events; waits for the first. Raises Compacted and Unavailable."""
         while not (batch := self.next_nowait()):
             await wait_for_change(self._cursor.index)
         return batch
 
     def next_nowait(self) -> Sequence[Event]:
-        """The contract's `next_nowait`."""
+        """Return the events there are, without waiting. Raises Compacted and Unavailable."""
         closed = self._closed or self._store.closed
         if closed:
             raise Unavailable(closed)
         return self._cursor.next_events()
 
     def close(self) -> None:
-        """The contract's `close`."""
+        """Stop the watch; a waiting `next` raises Unavailable."""
         self._closed = "the watch is closed"
         self._cursor.index.wake()
 

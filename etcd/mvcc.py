@@ -7,7 +7,7 @@ For example, after put a=1 (revision 2), put a=2 (3) and delete a (4):
 
     log        2: a (none → 1)   3: a (1 → 2)   4: a (2 → none)        newest state: no keys
     range(revision=3)            undo 4: a is 2
-    watch(after=2)               a cursor whose next take() returns the events 3 and 4
+    watch(after=2)               a cursor whose next_events() returns the events 3 and 4
     compact(3)                   drops the events 2 and 3; a watch after 2 is now refused with Compacted
 """
 
@@ -21,7 +21,7 @@ from sortedcontainers import SortedList
 from etcd.store import Compacted, Event, FutureRevision, KeyValue, Page, Revision
 
 _MAX_BATCH = 1000
-"""The most events that one `take` returns, which bounds the memory of a slow watcher."""
+"""The most events that one call of `next_events` returns, which bounds the memory of a slow watcher."""
 
 _MAX_SNAPSHOTS = 8
 """Old snapshots that are kept for their next pages."""
@@ -76,16 +76,19 @@ class Cursor:
     __slots__ = ("_engine", "_position", "_prefix", "_whole", "index")
 
     def __init__(self, engine: "Engine", prefix: str, after: int) -> None:
-        home = directory(prefix)
-        self.index = engine.directory_index(home)
+        directory_key = directory(prefix)
+        self.index = engine.directory_index(directory_key)
         self._engine = engine
         self._prefix = prefix
-        self._whole = prefix == home
+        self._whole = prefix == directory_key
         self._position = after
 
     @property
     def position(self) -> int:
-        """The revision up to which all events of the prefix have been returned."""
+        """The revision up to which all events of the prefix have been returned.
+
+        Reading it moves it to the newest revision if this directory has no event that is yet to be returned.
+        """
         events = self.index.events
         if self._position >= self.index.dropped and (not events or events[-1].revision <= self._position):
             self._position = max(self._position, self._engine.revision)
@@ -141,27 +144,27 @@ class Engine:
         """Return the part of the log that compaction at a revision drops."""
         return self._all.events[: self._all.index_after(revision)]
 
-    def directory_index(self, home: str) -> DirectoryIndex:
+    def directory_index(self, directory_key: str) -> DirectoryIndex:
         """Return the index of a directory; "" has the events of all, and the keys that lie in no directory."""
-        index = self._indexes.get(home)
+        index = self._indexes.get(directory_key)
         if index is None:
-            index = self._indexes[home] = DirectoryIndex()
+            index = self._indexes[directory_key] = DirectoryIndex()
         return index
 
     def restore(self, state: Iterable[KeyValue], revision: int) -> None:
         """Begin with a state at a revision; earlier history is unknown. The engine must be new."""
         self.revision = self.compacted = revision
-        live, home = self._live, ""
-        homes: dict[str, list[str]] = {}
+        live, directory_key = self._live, ""
+        keys_by_directory: dict[str, list[str]] = {}
         for kv in state:
             key = kv.key
             live[key] = kv
-            if not home or not key.startswith(home):
-                home = directory(key)
-                keys = homes.setdefault(home, [])
+            if not directory_key or not key.startswith(directory_key):
+                directory_key = directory(key)
+                keys = keys_by_directory.setdefault(directory_key, [])
             keys.append(key)
-        for home, keys in homes.items():
-            self.directory_index(home).keys.update(keys)
+        for directory_key, keys in keys_by_directory.items():
+            self.directory_index(directory_key).keys.update(keys)
 
     def apply(self, events: Iterable[Event]) -> None:
         """Append events, none with an older revision than the one before, and wake those who wait for them."""
@@ -228,15 +231,15 @@ class Engine:
         return int(keys.bisect_left(_successor(prefix)) - keys.bisect_left(prefix))
 
     def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Page:
-        """The contract's `range`."""
+        """Return a page of the keys under a prefix, of the newest state or of an old one; see `Store.range`."""
         if revision > self.revision:
             raise FutureRevision(self.revision)
         if revision and revision < self.compacted:
             raise Compacted(self.compacted)
-        home = directory(prefix)
-        past = self._items_at(home, revision) if revision else None
+        directory_key = directory(prefix)
+        past = self._items_at(directory_key, revision) if revision else None
         if past is None:
-            keys = self._keys(home)
+            keys = self._keys(directory_key)
             span = _PageBounds(keys.bisect_left(max(prefix, start)), keys.bisect_left(_successor(prefix)), limit)
             items = list(map(self._live.__getitem__, keys.islice(span.begin, span.end)))
         else:
@@ -246,28 +249,30 @@ class Engine:
         at = Revision(revision or self.revision)
         return Page(items=items, revision=at, more=span.remaining > 0, remaining=span.remaining)
 
-    def _keys(self, home: str) -> SortedList:
-        if home:
-            index = self._indexes.get(home)
+    def _keys(self, directory_key: str) -> SortedList:
+        if directory_key:
+            index = self._indexes.get(directory_key)
             return index.keys if index else SortedList()
         return SortedList(chain.from_iterable(other.keys for other in self._indexes.values()))
 
-    def _items_at(self, home: str, revision: int) -> list[KeyValue] | None:
+    def _items_at(self, directory_key: str, revision: int) -> list[KeyValue] | None:
         """Return a directory's items at a revision, kept for the next pages; None if nothing has changed since."""
-        log = self._indexes.get(home)
+        log = self._indexes.get(directory_key)
         if log is None or log.index_after(revision) == len(log.events):
             return None
-        past = self._snapshots.get((home, revision))
+        past = self._snapshots.get((directory_key, revision))
         if past is None:
             if len(self._snapshots) == _MAX_SNAPSHOTS:
                 del self._snapshots[next(iter(self._snapshots))]
-            past = self._snapshots[home, revision] = self._items_before(home, log.events[log.index_after(revision) :])
+            past = self._snapshots[directory_key, revision] = self._items_before(
+                directory_key, log.events[log.index_after(revision) :]
+            )
         return past
 
-    def _items_before(self, home: str, events: list[Event]) -> list[KeyValue]:
+    def _items_before(self, directory_key: str, events: list[Event]) -> list[KeyValue]:
         """Return a directory's items as they were before the newest events."""
         changed = {event.key: event.prev for event in reversed(events)}
-        items = [self._live[key] for key in self._keys(home) if key not in changed]
+        items = [self._live[key] for key in self._keys(directory_key) if key not in changed]
         items += [kv for kv in changed.values() if kv is not None]
         items.sort(key=_key)
         return items

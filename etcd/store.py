@@ -210,11 +210,11 @@ class Store(Protocol):
             expect: 0 = it must not exist, N = its mod_revision must be N, None = do not care.
             index_attrs: what to keep beside the value; computed by the store's `attach(key, value)` if not given.
             ttl: seconds after which the key disappears unless it is written again, 0 for never; ignored by a store
-                whose `expires` is False.
+                whose `supports_ttl` is False.
 
         Raises:
             Conflict: the expectation does not hold.
-            TooLarge: the key and its value exceed LARGEST.
+            TooLarge: the key and its value exceed MAX_VALUE_BYTES.
             Unavailable: the write could not be made durable.
         """
 

@@ -12,7 +12,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError, Schema
 from apiserver.api.united_deployments import GROUP
-from apiserver.api.validation.combinators import at, same
+from apiserver.api.validation.combinators import at, deeply_equal
 from apiserver.groups.kruise.clonesets import clone_set, old_clone_set
 from apiserver.groups.kruise.defaults import (
     default_advanced_stateful_set,
@@ -99,7 +99,7 @@ class KruiseSets:
             orjson.dumps(obj["spec"])
         )  # a patched object shares parts with the stored one
         former: Obj = (old or {}).get("spec") or {}
-        keeps = old is not None and same(spec["template"], former.get("template"))
+        keeps = old is not None and deeply_equal(spec["template"], former.get("template"))
         rules.default(spec)
         typed = self._typed(resource.kind, spec)
         if not keeps:

@@ -27,7 +27,7 @@ from apiserver.registry.rest.patch import patch as patch_object
 from apiserver.registry.rest.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
 from apiserver.registry.rest.update import update as update_object
 from apiserver.registry.storage import ListPage
-from apiserver.registry.strategy import SUBRESOURCES as PARTS
+from apiserver.registry.strategy import SUBRESOURCES as STORED_SUBRESOURCES
 from apiserver.registry.subresources import (
     CONNECTIONS,
     SUBRESOURCES,
@@ -107,7 +107,9 @@ class Handlers:
         """GET of an object."""
         shape, target = context.output_options(), context.target
         version = context.query.get("resourceVersion") or ""
-        kv = await self._registry.storage.get(target.resource, target.namespace, target.name, version=version)
+        kv = await self._registry.storage.get(
+            target.resource, target.namespace, target.name, min_resource_version=version
+        )
         return self._object_response(context, shape, kv)
 
     async def list(self, context: RequestContext) -> Response:
@@ -165,7 +167,7 @@ class Handlers:
         page = ListPage(items, self._registry.storage.store.revision)
         return self._list_response(context, shape, page, warnings=deletion.deletion_warnings(target, options))
 
-    async def computed(self, context: RequestContext, verb: str, part: Handler) -> Reply:
+    async def computed(self, context: RequestContext, verb: str, compute: Handler) -> Reply:
         """Answer for a subresource that is not a stored field of its object, or for a resource that is not stored."""
         target, shape = context.target, context.output_options()
         body = patch = None
@@ -176,7 +178,7 @@ class Handlers:
             body = await self._parse_body(context, subresource.kind if subresource else target.resource.kind)
         kind = OPTIONS.get(verb, "UpdateOptions")
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind=kind)
-        answer = await part(SubresourceRequest(self._registry, target, verb, options, context.query, body, patch))
+        answer = await compute(SubresourceRequest(self._registry, target, verb, options, context.query, body, patch))
         if isinstance(answer, KubeletLocation):
             return await self._proxy(context, answer)
         if answer is None:
@@ -300,7 +302,7 @@ ITEM: Mapping[str, tuple[str, Handle]] = {
 OPTIONS = {"create": "CreateOptions", "patch": "PatchOptions"}
 """Verb → the name of its options in errors, if it is not UpdateOptions."""
 
-PART_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
+SUBRESOURCE_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
 """HTTP method → verb, for a path that names a subresource."""
 
 
@@ -318,22 +320,22 @@ def action_of(method: str, target: Target) -> Action:
         ApiError: 405.
     """
     if target.subresource:
-        return _part_action(method, target)
+        return _subresource_action(method, target)
     verb_and_handler = (ITEM if target.name else COLLECTION).get(method)
     resource = target.resource
-    part = VIRTUAL.get((resource.group, resource.plural))
+    compute = VIRTUAL.get((resource.group, resource.plural))
     if verb_and_handler is None or verb_and_handler[0] not in resource.verbs:
         raise errors.method_not_allowed()
     if verb_and_handler[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
         raise errors.method_not_allowed()
-    return Action(*verb_and_handler) if part is None else _computed(verb_and_handler[0], part)
+    return Action(*verb_and_handler) if compute is None else _computed(verb_and_handler[0], compute)
 
 
-REQUEST_VERBS = {"GET": "get", "HEAD": "get"} | PART_VERBS
+REQUEST_VERBS = {"GET": "get", "HEAD": "get"} | SUBRESOURCE_VERBS
 """HTTP method → verb, for a request for a custom object; other methods have the verb ""."""
 CUSTOM: Mapping[str, Handle] = {verb: handle for verbs in (COLLECTION, ITEM) for verb, handle in verbs.values()}
 """Verb → handler of a custom resource, whatever the path (customresource_handler.go's serveResource)."""
-CUSTOM_PART: Mapping[str, Handle] = {verb: CUSTOM[verb] for verb in ("get", "update", "patch")}
+CUSTOM_SUBRESOURCE: Mapping[str, Handle] = {verb: CUSTOM[verb] for verb in ("get", "update", "patch")}
 """The same for a subresource."""
 ACROSS_NAMESPACES = frozenset(("list", "watch"))
 """The verbs for the objects of all namespaces at once."""
@@ -355,7 +357,7 @@ def custom_action_of(method: str, route: Route) -> Action | None:
         verb = {"get": "list", "delete": "deletecollection"}.get(verb, verb)
     if resource.namespaced and not target.namespace and verb not in ACROSS_NAMESPACES:
         return None
-    handle = (CUSTOM_PART if target.subresource else CUSTOM).get("list" if verb == "watch" else verb)
+    handle = (CUSTOM_SUBRESOURCE if target.subresource else CUSTOM).get("list" if verb == "watch" else verb)
     if handle is None:
         raise errors.method_not_supported(resource.group, resource.plural, verb)
     if target.subresource in SUBRESOURCES:
@@ -363,19 +365,19 @@ def custom_action_of(method: str, route: Route) -> Action | None:
     return Action(verb, handle)
 
 
-def _part_action(method: str, target: Target) -> Action:
-    verb, resource = PART_VERBS.get(method, ""), target.resource
+def _subresource_action(method: str, target: Target) -> Action:
+    verb, resource = SUBRESOURCE_VERBS.get(method, ""), target.resource
     if verb not in resource.subresources[target.subresource].verbs:
         raise errors.method_not_allowed()
-    if target.subresource == "status" or (resource.group, resource.kind, target.subresource) in PARTS:
+    if target.subresource == "status" or (resource.group, resource.kind, target.subresource) in STORED_SUBRESOURCES:
         return Action(*ITEM[method])
     if target.subresource not in SUBRESOURCES:
         raise not_built(target)
     return _computed(verb, SUBRESOURCES[target.subresource])
 
 
-def _computed(verb: str, part: Handler) -> Action:
-    return Action(verb, lambda handlers, context: handlers.computed(context, verb, part))
+def _computed(verb: str, compute: Handler) -> Action:
+    return Action(verb, lambda handlers, context: handlers.computed(context, verb, compute))
 
 
 def not_built(target: Target) -> ApiError:

@@ -73,7 +73,7 @@ class HttpServer(web.Server):
     """Makes a Connection for every client."""
 
     def __init__(self, handle: Handle, **settings: Any) -> None:
-        """Serve with a handler; its Answer has everything that aiohttp needs of a response."""
+        """Serve with a handler; its Reply has everything that aiohttp needs of a response."""
         super().__init__(cast("Any", handle), **settings)
 
     def __call__(self) -> RequestHandler:

@@ -48,7 +48,7 @@ class Watches:
             selection,
             float(seconds) if seconds else default_seconds(),
             bookmarks=context.query.is_true("allowWatchBookmarks"),
-            initial=None if initial is None else context.query.is_true("sendInitialEvents"),
+            send_initial_events=None if initial is None else context.query.is_true("sendInitialEvents"),
         )
         stream = WatchStream(self._registry.storage, self._frames_of(context, shape), target.namespace, options)
         task = asyncio.current_task()

@@ -35,15 +35,15 @@ class WatchOptions:
 
     Attributes:
         selection: selectors and the resourceVersion to start from.
-        seconds: the duration of the watch.
+        timeout_seconds: the duration of the watch.
         bookmarks: whether the client wants bookmarks.
-        initial: sendInitialEvents, None if not given.
+        send_initial_events: sendInitialEvents, None if not given.
     """
 
     selection: ListOptions
-    seconds: float
+    timeout_seconds: float
     bookmarks: bool = False
-    initial: bool | None = None
+    send_initial_events: bool | None = None
 
 
 class FrameEncoder:
@@ -53,20 +53,20 @@ class FrameEncoder:
         self.codec = codec
         self.shape = shape
         self._renderer = renderer
-        self._made: dict[tuple[int, str], bytes] = {}
+        self._frames: dict[tuple[int, str], bytes] = {}
 
-    def shared(self, event_type: str, kv: KeyValue) -> bytes:
-        """Return the frame of an event whose object is kv, at kv's revision."""
+    def cached_frame(self, event_type: str, kv: KeyValue) -> bytes:
+        """Return the frame of an event whose object is kv, at kv's revision; all watchers get the same one."""
         key = (kv.mod_revision, event_type)
-        frame = self._made.get(key)
+        frame = self._frames.get(key)
         if frame is None:
-            if len(self._made) >= SHARED_FRAMES:
-                del self._made[next(iter(self._made))]
-            frame = self._made[key] = self.private(event_type, kv, first=False)
+            if len(self._frames) >= SHARED_FRAMES:
+                del self._frames[next(iter(self._frames))]
+            frame = self._frames[key] = self.new_frame(event_type, kv, first=False)
         return frame
 
-    def private(self, event_type: str, kv: KeyValue, *, first: bool) -> bytes:
-        """Return a frame that is not shared."""
+    def new_frame(self, event_type: str, kv: KeyValue, *, first: bool) -> bytes:
+        """Return a frame of its own, which no other watcher gets."""
         return _frame(event_type, self._renderer.event(kv, self.codec, self.shape, first=first))
 
     def bookmark(self, revision: int, annotations: Obj | None = None, *, first: bool = False) -> bytes:
@@ -98,7 +98,8 @@ class WatchStream:
         self._revision = parse_revision(options.selection.resource_version)
         self._prefix = prefix_of(frames.codec.resource, namespace)
         self._match = matcher(options.selection)
-        self._first = frames.shape.form.transform == "Table"
+        # the first event of a Table has its columns, the later ones have only rows
+        self._needs_columns = frames.shape.form.transform == "Table"
         self._watcher: Watcher | None = None
         self._initial: Sequence[KeyValue] = ()
         self._failed: ApiError | None = None
@@ -125,7 +126,7 @@ class WatchStream:
 
     async def _start(self) -> None:
         store = self._storage.store
-        initial, revision = self._options.initial, self._revision
+        initial, revision = self._options.send_initial_events, self._revision
         if revision and not initial:
             self._watcher = store.watch(self._prefix, after=revision)
             return
@@ -154,7 +155,7 @@ class WatchStream:
             return
         assert self._watcher is not None
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._options.seconds
+        end = loop.time() + self._options.timeout_seconds
         try:
             for chunk in self._initial_chunks():
                 yield chunk
@@ -187,13 +188,13 @@ class WatchStream:
 
     def _initial_chunks(self) -> Iterator[bytes]:
         items, self._initial = self._initial, ()
-        yield from _chunks(self._frame("ADDED", kv, shared=False) for kv in items)
-        if self._options.initial and self._options.bookmarks:
+        yield from _chunks(self._frame("ADDED", kv, cached=False) for kv in items)
+        if self._options.send_initial_events and self._options.bookmarks:
             assert self._watcher is not None
             yield self._bookmark(self._watcher.position, INITIAL_END)
 
     def _bookmark(self, revision: int, annotations: Obj | None = None) -> bytes:
-        first, self._first = self._first, False
+        first, self._needs_columns = self._needs_columns, False
         return self._frames.bookmark(revision, annotations, first=first)
 
     def _next_bookmark(self, now: float, end: float) -> float:
@@ -215,11 +216,13 @@ class WatchStream:
                 assert prev is not None
                 yield self._frame("DELETED", prev._replace(mod_revision=event.revision))
 
-    def _frame(self, event_type: str, kv: KeyValue, *, shared: bool = True) -> bytes:
-        if self._first:
-            self._first = False
-            return self._frames.private(event_type, kv, first=True)
-        return self._frames.shared(event_type, kv) if shared else self._frames.private(event_type, kv, first=False)
+    def _frame(self, event_type: str, kv: KeyValue, *, cached: bool = True) -> bytes:
+        if self._needs_columns:
+            self._needs_columns = False
+            return self._frames.new_frame(event_type, kv, first=True)
+        return (
+            self._frames.cached_frame(event_type, kv) if cached else self._frames.new_frame(event_type, kv, first=False)
+        )
 
 
 def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ class Strategy:
 
     Attributes:
         prepare_create: sets the initial status and generation.
-        prepare_update: takes the status from the old object, and moves the generation with the spec.
+        prepare_update: takes the status from the old object, and increments the generation with the spec.
         prepare_status_update: takes all but the status from the old object.
         has_status: creation discards the status that the client sent.
         allow_unconditional_update: an update may omit the resourceVersion.
@@ -65,13 +65,13 @@ def creation(*, status: Callable[[], Obj] | None = None, generation: bool = True
 
 
 def updating(*moving: str, status: bool = True) -> Update:
-    """Return an Update that keeps the status, and moves the generation when one of these top-level fields changes."""
+    """Return an Update that keeps the status, and increments the generation if one of these fields changes."""
 
     def prepare(new: Obj, old: Obj) -> None:
         if status:
             keep_field(new, old, "status")
         if any(new.get(field) != old.get(field) for field in moving):
-            move_generation(new, old)
+            increment_generation(new, old)
 
     return prepare
 
@@ -120,7 +120,7 @@ def keep_field(new: Obj, old: Obj, field: str) -> None:
         new.pop(field, None)
 
 
-def move_generation(new: Obj, old: Obj) -> None:
+def increment_generation(new: Obj, old: Obj) -> None:
     """Increment the generation: the desired state has changed."""
     new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 

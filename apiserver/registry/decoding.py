@@ -52,13 +52,13 @@ class Decoded(NamedTuple):
     Attributes:
         obj: the object, with defaults.
         warnings: the warnings about its fields.
-        emptied: top-level lists that were sent empty and are stored as null: their sender owns them.
+        empty_lists: top-level lists that were sent empty and are stored as null: their sender owns them.
         field_sets: the sets of some top-level fields, by name: sets that need not be computed again.
     """
 
     obj: Obj
     warnings: tuple[str, ...] = ()
-    emptied: tuple[str, ...] = ()
+    empty_lists: tuple[str, ...] = ()
     field_sets: Mapping[str, EncodedFieldSet] = _NO_FIELD_SETS
 
 
@@ -75,41 +75,41 @@ class Decoder:
     customs: CustomKinds
     spec_caches: Mapping[tuple[str, str, str], SpecCache] = field(default_factory=spec_caches_by_kind)
 
-    def decode(self, resource: Resource, body: Body, *, validation: str, kept: Obj | None = None) -> Decoded:
+    def decode(self, resource: Resource, body: Body, *, validation: str, stored_spec: Obj | None = None) -> Decoded:
         """Return the object that a body holds.
 
         Args:
             resource: the resource that the path names.
             body: the document.
             validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
-            kept: the stored spec, if the write keeps it whatever the body says, as a status write does: an equal spec
-                is not decoded, and an absent one is no error.
+            stored_spec: the stored spec, if the write keeps it whatever the body says, as a status write does: an equal
+                spec is not decoded, and an absent one is no error.
 
         Raises:
             ApiError: 400, the body is not such an object.
         """
-        if kept is None or self._cache_of(resource) is None:
+        if stored_spec is None or self._cache_of(resource) is None:
             return self._decode_fully(resource, body, validation)
-        spec = body.obj.get("spec", kept)
-        if spec is kept:
-            decoded = self._decode_with_spec(resource, _without_spec(body), kept, validation)
+        spec = body.obj.get("spec", stored_spec)
+        if spec is stored_spec:
+            decoded = self._decode_with_spec(resource, _without_spec(body), stored_spec, validation)
             return decoded._replace(obj=_in_order_of(_USUAL_ORDER, decoded.obj))
-        repeats = body.raw and validation != "Ignore" and may_repeat_fields(body.raw, body.obj)
-        if not spec or not isinstance(spec, dict) or repeats or not _is_same(spec, kept):
+        has_duplicates = body.raw and validation != "Ignore" and may_repeat_fields(body.raw, body.obj)
+        if not spec or not isinstance(spec, dict) or has_duplicates or not _is_same(spec, stored_spec):
             return self._decode_fully(resource, body, validation)
-        decoded = self._decode_with_spec(resource, _without_spec(body), kept, validation)
+        decoded = self._decode_with_spec(resource, _without_spec(body), stored_spec, validation)
         return decoded._replace(obj=_in_order_of(body.obj, decoded.obj))
 
     def decode_new(self, resource: Resource, body: Body, *, validation: str) -> Decoded:
-        """Return the object that a body holds that creates one; see `decode`."""
+        """Decode the body of a create request; see `decode`."""
         cache, spec = self._cache_of(resource), body.obj.get("spec")
         if cache is None or not spec or not isinstance(spec, dict):
             return self._decode_fully(resource, body, validation)
         key, cached = cache.find(spec)
         if cached is not None:
             rest = _without_spec(body)
-            repeats = body.raw and validation != "Ignore"
-            if not (repeats and may_repeat_fields(body.raw, rest.obj, left_out=cached.colons + 1)):
+            checks_duplicates = body.raw and validation != "Ignore"
+            if not (checks_duplicates and may_repeat_fields(body.raw, rest.obj, left_out=cached.colons + 1)):
                 return self._decode_with_spec(resource, rest, cached.copy(), validation, {"spec": cached.fields})
         decoded = self._decode_fully(resource, body, validation)
         if key and not decoded.warnings and validation != "Ignore":  # unchecked, there may be unknown fields
@@ -130,17 +130,17 @@ class Decoder:
         field_sets: Mapping[str, EncodedFieldSet] = _NO_FIELD_SETS,
     ) -> Decoded:
         """Decode a body without its spec, and add a spec that is decoded already."""
-        obj, errors = self._decode_fields(resource, rest, validation)
+        obj, field_problems = self._decode_fields(resource, rest, validation)
         obj["spec"] = spec
         if default := BESIDE_SPEC.get((resource.group, resource.kind)):
             default(obj)
-        return Decoded(obj, errors, (), field_sets)
+        return Decoded(obj, field_problems, (), field_sets)
 
     def _decode_fully(self, resource: Resource, body: Body, validation: str) -> Decoded:
-        obj, errors = self._decode_fields(resource, body, validation)
+        obj, field_problems = self._decode_fields(resource, body, validation)
         set_defaults(resource.group, resource.version, resource.kind, obj)
-        emptied = tuple([name for name, value in obj.items() if value is None and body.obj.get(name) == []])
-        return Decoded(obj, errors, emptied)
+        empty_lists = tuple([name for name, value in obj.items() if value is None and body.obj.get(name) == []])
+        return Decoded(obj, field_problems, empty_lists)
 
     def _decode_fields(self, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
         """Return the object with its fields typed, and the errors for unknown and duplicate fields."""
@@ -169,13 +169,13 @@ class Decoder:
         return obj, repeated + decoded.errors
 
 
-def _is_same(spec: Obj, kept: Obj) -> bool:
-    """Return whether a spec as it was sent is the kept one exactly, in any order of keys.
+def _is_same(spec: Obj, stored_spec: Obj) -> bool:
+    """Return whether a spec as it was sent is the stored one exactly, in any order of keys.
 
     Python's == is not enough: there true equals 1 and 1.0, which decoding tells apart.
     """
     try:
-        return orjson.dumps(spec, option=orjson.OPT_SORT_KEYS) == orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(spec, option=orjson.OPT_SORT_KEYS) == orjson.dumps(stored_spec, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:  # nested too deeply: decoding will say so
         return False
 

@@ -76,7 +76,7 @@ def create_managed_fields(registry: Registry, target: Target, decoded: Decoded, 
     """Record the owner of a new object's fields."""
     obj, meta = decoded.obj, decoded.obj["metadata"]
     kind, now = registry.fields_of(target.resource), registry.timestamps.now()
-    known: FieldSet = {f"f:{name}": MEMBER for name in decoded.emptied}
+    known: FieldSet = {f"f:{name}": MEMBER for name in decoded.empty_lists}
     if decoded.field_sets:
         obj, tracked = obj.copy(), meta.get("managedFields")
         for name, field_set in decoded.field_sets.items():

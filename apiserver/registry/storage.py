@@ -1,4 +1,4 @@
-"""Reads the store in the API's terms: keys, pages, continue tokens; and maps the store's errors to API errors."""
+"""Reads, and updates with retries, in the API's terms: keys, pages, continue tokens; store errors as API errors."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -133,20 +133,20 @@ T = TypeVar("T", bound=Outcome)
 
 
 class Storage:
-    """Reads of a store in the API's terms."""
+    """Reads of a store, and updates with retries, in the API's terms."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    async def get(self, resource: Resource, namespace: str, name: str, *, version: str = "") -> KeyValue:
-        """Return one object: its newest state, or any state not older than a version.
+    async def get(self, resource: Resource, namespace: str, name: str, *, min_resource_version: str = "") -> KeyValue:
+        """Return one object: its newest state, or any state not older than a resourceVersion.
 
         Raises:
-            ApiError: 400 for a bad version, 404, 504 if the version is yet to come.
+            ApiError: 400 for a bad resourceVersion, 404, 504 if it is yet to come.
         """
         with map_store_errors():
-            if version:
-                await self.await_revision(parse_revision(version))
+            if min_resource_version:
+                await self.await_revision(parse_revision(min_resource_version))
             else:
                 await self.store.sync_read()
             kv = self.store.get(key_of(resource, namespace, name))
@@ -155,13 +155,18 @@ class Storage:
         return kv
 
     async def guaranteed_update(
-        self, resource: Resource, namespace: str, name: str, attempt: Callable[[KeyValue], Awaitable[T]], *, sure: bool
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        attempt: Callable[[KeyValue], Awaitable[T]],
+        *,
+        read_latest: bool,
     ) -> T:
         """Change one object and return the outcome; retry on the newest state if others changed the object meanwhile.
 
-        If other servers write too, the first attempt uses the object as it is known here, which saves a read of the
-        newest state: if its outcome is stored, that was the newest. Any other outcome counts only for the newest state
-        (etcd3's GuaranteedUpdate).
+        With several servers, it first tries on the state known here. If that write succeeds the state was current;
+        otherwise it reads the newest state and repeats (etcd3's GuaranteedUpdate).
 
         Args:
             resource: the kind of the object.
@@ -169,13 +174,13 @@ class Storage:
             name: the object's name.
             attempt: makes and stores the change. It raises Conflict if the object has changed, and returns the very
                 state that it was given if there was nothing to do.
-            sure: whether to start with the newest state, as for a dry run, which stores nothing.
+            read_latest: whether to start with the newest state, as for a dry run, which stores nothing.
 
         Raises:
             ApiError: 404, and the errors of the attempt.
         """
         store, newest = self.store, False
-        kv = store.get(key_of(resource, namespace, name)) if store.is_shared and not sure else None
+        kv = store.get(key_of(resource, namespace, name)) if store.is_shared and not read_latest else None
         while True:
             if kv is None:
                 kv, newest = await self.get(resource, namespace, name), True
@@ -259,7 +264,7 @@ class Storage:
             start = _after(page.items[-1].key)
 
     async def _read(self, prefix: str, start: str, limit: int, revision: int) -> Page:
-        """Return keys of the newest state, or of an old one, which this server may never have had in memory."""
+        """Return a page of objects of the newest state, or of an old one that this server may never have had."""
         if not revision:
             return self.store.range(prefix, start=start, limit=limit)
         return await self.store.range_at(prefix, start=start, limit=limit, revision=revision)

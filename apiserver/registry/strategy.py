@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.groups.kinds import ALL_KINDS
-from apiserver.groups.strategy import Strategy, differ, keep_field, move_generation
+from apiserver.groups.strategy import Strategy, differ, increment_generation, keep_field
 
 
 def strategy_of(resource: Resource) -> Strategy:
@@ -27,9 +27,9 @@ def _create_custom_with_status(obj: Obj) -> None:
 
 
 def _update_custom(new: Obj, old: Obj) -> None:
-    """Move the generation if anything but the metadata changes."""
+    """Increment the generation if anything but the metadata changes."""
     if differ(new, old):
-        move_generation(new, old)
+        increment_generation(new, old)
 
 
 def _update_custom_with_status(new: Obj, old: Obj) -> None:

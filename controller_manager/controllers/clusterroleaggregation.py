@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of, name_of
 from apiserver.api.selectors import label_selector_of
-from apiserver.api.validation.combinators import same
+from apiserver.api.validation.combinators import deeply_equal
 from controller_manager.reconcile.contract import Change, Key, Listers, Plan, Spec, Update, Watch
 from controller_manager.reconcile.kinds import CLUSTER_ROLE
 
@@ -42,7 +42,7 @@ def observe(listers: Listers, key: Key) -> Outdated | None:
     if role is None or role.get("aggregationRule") is None:
         return None
     rules = aggregated_rules(role, listers[CLUSTER_ROLE])
-    return None if same(rules, role.get("rules")) else Outdated(role, rules)
+    return None if deeply_equal(rules, role.get("rules")) else Outdated(role, rules)
 
 
 def aggregated_rules(role: Obj, roles: Iterable[Obj]) -> list[Obj]:
@@ -54,7 +54,7 @@ def aggregated_rules(role: Obj, roles: Iterable[Obj]) -> list[Obj]:
     """
     rules: list[Obj] = []
     for rule in _selected_rules(role, sorted(roles, key=name_of)):
-        if not any(same(rule, known) for known in rules):
+        if not any(deeply_equal(rule, known) for known in rules):
             rules.append(rule)
     return rules
 

@@ -80,14 +80,14 @@ def optional_one_of(path: str, value: str | None, supported: Collection[str]) ->
     return () if value is None else one_of(path, value, supported)
 
 
-def same(new: Any, old: Any) -> bool:
-    """Return whether values are equal; absent and empty are the same (apiequality.Semantic.DeepEqual)."""
+def equal_or_both_empty(new: Any, old: Any) -> bool:
+    """Return whether values are equal, or both absent or empty; what is inside them must be exactly equal."""
     return bool(new == old or not (new or old))
 
 
 def immutable(path: str, new: Any, old: Any) -> FieldErrors:
-    """Return an error if the value has changed (validation.ValidateImmutableField)."""
-    return () if same(new, old) else (field.invalid(path, new, IMMUTABLE),)
+    """Return an error if the value is not `equal_or_both_empty` with the old one (ValidateImmutableField)."""
+    return () if equal_or_both_empty(new, old) else (field.invalid(path, new, IMMUTABLE),)
 
 
 def not_negative(path: str, value: int | None) -> FieldErrors:

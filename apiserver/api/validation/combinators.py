@@ -146,14 +146,14 @@ def label_selector(selector: Obj) -> FieldErrors:
     return [replace(error, path=error.path.removeprefix(".")) for error in errors]
 
 
-def same(left: Any, right: Any) -> bool:
-    """Return whether values are semantically equal: null or empty is the same as absent, at every depth (Semantic)."""
+def deeply_equal(left: Any, right: Any) -> bool:
+    """Return whether values are equal if null and empty count as absent at every depth (Semantic.DeepEqual)."""
     return bool(left == right or _pruned(left) == _pruned(right))
 
 
-def immutable(path: str, new: Any, old: Any) -> FieldErrors:
-    """Return an error if the value has changed."""
-    return () if same(new, old) else (field.invalid(path, new, checks.IMMUTABLE),)
+def deeply_immutable(path: str, new: Any, old: Any) -> FieldErrors:
+    """Return an error if the value is not `deeply_equal` to the old one."""
+    return () if deeply_equal(new, old) else (field.invalid(path, new, checks.IMMUTABLE),)
 
 
 def _pruned(value: Any) -> Any:

@@ -9,7 +9,7 @@ from apiserver.groups.admissionregistration.defaults import default_port
 from apiserver.groups.kind import API_EXTENSIONS, BuiltinKind
 from apiserver.groups.kruise import conversion
 from apiserver.groups.notices import Notice
-from apiserver.groups.strategy import Strategy, keep_field, move_generation, status_updating
+from apiserver.groups.strategy import Strategy, increment_generation, keep_field, status_updating
 
 
 def default_definition(definition: Obj) -> None:
@@ -40,7 +40,7 @@ def _create_definition(definition: Obj) -> None:
 def _update_definition(new: Obj, old: Obj) -> None:
     keep_field(new, old, "status")
     if new["spec"] != old["spec"]:
-        move_generation(new, old)
+        increment_generation(new, old)
     _note_stored_version(new)
 
 

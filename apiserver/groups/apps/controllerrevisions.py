@@ -3,7 +3,7 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, group_version, metadata, name_of
-from apiserver.api.validation.combinators import FieldErrors, at, immutable, nonnegative
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_immutable, nonnegative
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mappings, number_of, text_of
@@ -18,7 +18,7 @@ def _revision(obj: Obj) -> list[FieldError]:
 
 
 def _revision_update(new: Obj, old: Obj) -> FieldErrors:
-    return [*_revision(new), *immutable("data", new.get("data"), old.get("data"))]
+    return [*_revision(new), *deeply_immutable("data", new.get("data"), old.get("data"))]
 
 
 def _controller_revision(obj: Obj) -> Cells:

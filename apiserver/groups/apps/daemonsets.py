@@ -3,7 +3,7 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.validation.combinators import FieldErrors, at, immutable, label_selector, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_immutable, label_selector, nonnegative, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, selector_column
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, default_rolling, spec_with
@@ -23,7 +23,7 @@ from apiserver.groups.core.pods.templates import (
 from apiserver.groups.core.pods.validation import pod_template
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.notices import stored
-from apiserver.groups.strategy import Strategy, keep_field, move_generation
+from apiserver.groups.strategy import Strategy, increment_generation, keep_field
 
 
 def default_daemon_set(daemon_set: Obj) -> None:
@@ -53,7 +53,7 @@ def _update_daemon_set(new: Obj, old: Obj) -> None:
     moved = new["spec"].get("template") != old["spec"].get("template")
     _set_template_generation(new, _template_generation(old) + moved)
     if new["spec"] != old["spec"]:
-        move_generation(new, old)
+        increment_generation(new, old)
 
 
 def _update_daemon_set_status(new: Obj, old: Obj) -> None:
@@ -119,7 +119,7 @@ def _create(obj: Obj) -> FieldErrors:
 
 def _update(new: Obj, old: Obj) -> FieldErrors:
     after, before = ((obj.get("spec") or {}).get("selector") for obj in (new, old))
-    return [*_create(new), *immutable("spec.selector", after, before)]
+    return [*_create(new), *deeply_immutable("spec.selector", after, before)]
 
 
 _DAEMON_COUNTS = (

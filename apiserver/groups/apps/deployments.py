@@ -22,11 +22,11 @@ from apiserver.groups.core.pods.templates import (
     whole,
 )
 from apiserver.groups.kind import ALL, BuiltinKind
-from apiserver.groups.strategy import Strategy, creation, keep_field, move_generation, status_updating
+from apiserver.groups.strategy import Strategy, creation, increment_generation, keep_field, status_updating
 
 PROGRESS_SECONDS = 600
 
-_DEPLOYMENT: Mapping[str, Any] = {
+_SPEC_DEFAULTS: Mapping[str, Any] = {
     "progressDeadlineSeconds": PROGRESS_SECONDS,
     "replicas": 1,
     "revisionHistoryLimit": REVISION_HISTORY,
@@ -35,17 +35,17 @@ _DEPLOYMENT: Mapping[str, Any] = {
 
 def default_deployment(deployment: Obj) -> None:
     """Set the defaults of a Deployment: one replica, rolled out by a quarter of the pods at a time."""
-    spec = spec_with(deployment, _DEPLOYMENT)
+    spec = spec_with(deployment, _SPEC_DEFAULTS)
     default_rolling(spec.setdefault("strategy", {}), {"maxSurge": "25%", "maxUnavailable": "25%"})
     default_template(spec.setdefault("template", {}))
 
 
 def _update_deployment(new: Obj, old: Obj) -> None:
-    """Move the generation with spec or annotations, since annotations are copied to the Deployment's ReplicaSets."""
+    """Increment the generation with spec or annotations: annotations are copied to the Deployment's ReplicaSets."""
     keep_field(new, old, "status")
     annotations = new["metadata"].get("annotations") or {}
     if new["spec"] != old["spec"] or annotations != (old["metadata"].get("annotations") or {}):
-        move_generation(new, old)
+        increment_generation(new, old)
 
 
 DEPLOYMENT_STRATEGY = Strategy(creation(status=dict), _update_deployment, status_updating("labels"), has_status=True)
@@ -71,7 +71,7 @@ def _deployment_strategy(strategy: Obj) -> FieldErrors:
     return at("rollingUpdate", _rolling_deployment(rolling))
 
 
-_ages = struct(("minReadySeconds", nonnegative), ("revisionHistoryLimit", nonnegative))
+_nonnegative_fields = struct(("minReadySeconds", nonnegative), ("revisionHistoryLimit", nonnegative))
 
 _deadline = struct(("progressDeadlineSeconds", nonnegative))
 
@@ -80,7 +80,7 @@ def _deployment_spec(spec: Obj) -> list[FieldError]:
     errors = [*replicas(spec), *required_selector(spec.get("selector"), "deployment")]
     errors += selected_template(spec, malformed="invalid label selector", owner="ReplicaSet")
     errors += at("strategy", _deployment_strategy(spec.get("strategy") or {}))
-    errors += _ages(spec)
+    errors += _nonnegative_fields(spec)
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
         errors += _deadline(spec)
@@ -101,7 +101,7 @@ _deployment_status = status_update(
 )
 
 
-def _deployment(obj: Obj) -> Cells:
+def _deployment_cells(obj: Obj) -> Cells:
     spec, status = mapping(obj, "spec"), mapping(obj, "status")
     selector = selector_requirements(mapping(spec, "selector"))
     return [
@@ -135,6 +135,6 @@ DEPLOYMENT = BuiltinKind(
             IMAGES,
             selector_column(f"{APPS}DeploymentSpec"),
         ),
-        cells=_deployment,
+        cells=_deployment_cells,
     ),
 )

@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, one_of, same, struct
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_equal, nonnegative, one_of, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.workload_columns import READY_PODS, container_cells, pod_spec_of
 from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, spec_with
@@ -146,7 +146,7 @@ def _stateful_set_spec(spec: Obj) -> list[FieldError]:
 
 def _stateful_set_changes(new: Obj, old: Obj) -> FieldErrors:
     fixed = [{name: value for name, value in spec.items() if name not in _UPDATABLE_FIELDS} for spec in (new, old)]
-    return () if same(*fixed) else (field.forbidden("", _FROZEN),)
+    return () if deeply_equal(*fixed) else (field.forbidden("", _FROZEN),)
 
 
 def _create(obj: Obj) -> FieldErrors:

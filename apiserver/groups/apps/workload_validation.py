@@ -5,7 +5,7 @@ from collections.abc import Callable
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import FieldErrors, at, immutable, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_immutable, nonnegative, struct
 from apiserver.api.validation.contract import Validator
 
 _OVER_REPLICAS = "cannot be greater than status.replicas"
@@ -34,7 +34,7 @@ def workload_validator(
 
     def update(new: Obj, old: Obj) -> FieldErrors:
         after, before = ((obj.get("spec") or {}).get("selector") for obj in (new, old))
-        return [*create(new), *(immutable("spec.selector", after, before) if selector_is_immutable else ())]
+        return [*create(new), *(deeply_immutable("spec.selector", after, before) if selector_is_immutable else ())]
 
     return Validator(create=create, update=update, status_update=status)
 

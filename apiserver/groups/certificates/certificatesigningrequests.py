@@ -199,7 +199,7 @@ def _undecided(new: Obj, old: Obj) -> Iterator[FieldError]:
 
 def _certificate_kept(new: Obj, old: Obj, words: str) -> checks.FieldErrors:
     certificates = [(request.get("status") or {}).get("certificate") for request in (new, old)]
-    return () if checks.same(*certificates) else (field.forbidden("status.certificate", words),)
+    return () if checks.equal_or_both_empty(*certificates) else (field.forbidden("status.certificate", words),)
 
 
 def validate_approval(new: Obj, old: Obj) -> Iterator[FieldError]:

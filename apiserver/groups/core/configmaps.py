@@ -42,7 +42,7 @@ def immutable_data(new: Obj, old: Obj, data_fields: tuple[str, ...]) -> Iterator
     if not new.get("immutable"):
         yield field.forbidden("immutable", _LOCKED)
     for name in data_fields:
-        if not checks.same(new.get(name), old.get(name)):
+        if not checks.equal_or_both_empty(new.get(name), old.get(name)):
             yield field.forbidden(name, _LOCKED)
 
 

@@ -160,7 +160,7 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
         yield field.invalid(f"metadata.annotations.{CLASS_ANNOTATION}", shown, checks.IMMUTABLE)
     bound = (new.get("status") or {}).get("phase") == "Bound"
     reverted = _revert_allowed_changes(spec, before, old_annotations.get(CLASS_ANNOTATION), bound=bound)
-    if not combinators.same(reverted, before):
+    if not combinators.deeply_equal(reverted, before):
         yield field.forbidden("spec", _CHANGED + _difference(reverted, before))
     yield from _shrinking(_requested(spec), _requested(before), old.get("status") or {})
     yield from checks.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
@@ -196,7 +196,7 @@ def _difference(new: Obj, old: Obj) -> str:
     """Return the fields that differ, in the format of the diff that upstream prints here."""
     lines = ["  core.PersistentVolumeClaimSpec{"]
     for name in dict.fromkeys((*old, *new)):
-        if not combinators.same(new.get(name), old.get(name)):
+        if not combinators.deeply_equal(new.get(name), old.get(name)):
             go_name = name[:1].upper() + name[1:]
             lines += [f"- \t{go_name}: {field.show(old.get(name))},", f"+ \t{go_name}: {field.show(new.get(name))},"]
     return "\n".join([*lines, "  }", ""])

@@ -196,7 +196,7 @@ def _attributes(spec: Obj) -> Iterator[FieldError]:
 def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _create(new)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    if not combinators.same(_source_of(spec, before), _source_of(before, before)):
+    if not combinators.deeply_equal(_source_of(spec, before), _source_of(before, before)):
         yield field.forbidden(
             "spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation\n"
         )
@@ -204,8 +204,8 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     affinity, old_affinity = spec.get("nodeAffinity"), before.get("nodeAffinity")
     if (
         old_affinity is not None
-        and not combinators.same(affinity, old_affinity)
-        and not combinators.same(affinity, _with_ga_labels(old_affinity, affinity))
+        and not combinators.deeply_equal(affinity, old_affinity)
+        and not combinators.deeply_equal(affinity, _with_ga_labels(old_affinity, affinity))
     ):
         detail = f"{checks.IMMUTABLE}, except for updating from beta label to GA"
         yield field.invalid("nodeAffinity", affinity, detail)

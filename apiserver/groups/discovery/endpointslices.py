@@ -13,7 +13,7 @@ from apiserver.groups.cells import UNSET, Cells, first_items, mappings, text_of,
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.core.endpoints import PROTOCOLS, app_protocol, special_address
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.strategy import Strategy, creation, differ, move_generation, unchanged
+from apiserver.groups.strategy import Strategy, creation, differ, increment_generation, unchanged
 
 
 def default_endpoint_slice(endpoint_slice: Obj) -> None:
@@ -24,10 +24,10 @@ def default_endpoint_slice(endpoint_slice: Obj) -> None:
 
 
 def update_endpoint_slice(new: Obj, old: Obj) -> None:
-    """Move the generation if anything but the metadata changes, or if the labels change."""
+    """Increment the generation if anything but the metadata changes, or if the labels change."""
     labels = new["metadata"].get("labels") or {}
     if differ(new, old) or labels != (old["metadata"].get("labels") or {}):
-        move_generation(new, old)
+        increment_generation(new, old)
 
 
 _ADDRESS_TYPES = frozenset({"FQDN", "IPv4", "IPv6"})

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_equal, nonnegative
 from apiserver.groups.core.pods.templates import (
     mismatch,
     required_selector,
@@ -76,7 +76,7 @@ def _changes(new: Obj, old: Obj | None) -> FieldErrors:
     if old is None:
         return ()
     fixed = ({name: value for name, value in spec.items() if name not in _MAY_CHANGE} for spec in (new, old))
-    return () if same(*fixed) else (field.forbidden("", _FROZEN),)
+    return () if deeply_equal(*fixed) else (field.forbidden("", _FROZEN),)
 
 
 def _beyond_images(new: Obj, old: Obj | None) -> FieldErrors:

@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same, struct
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_equal, nonnegative, struct
 from apiserver.groups.apps.statefulsets import claim_retention
 from apiserver.groups.core.pods.templates import (
     count_or_percent,
@@ -84,7 +84,7 @@ def _spec_errors(spec: Obj) -> list[FieldError]:
 def _changes(new: Obj, old: Obj) -> FieldErrors:
     """Return an error if a field changes that must not."""
     fixed = ({name: value for name, value in spec.items() if name not in _MAY_CHANGE} for spec in (new, old))
-    return () if same(*fixed) else (field.forbidden("", _FROZEN),)
+    return () if deeply_equal(*fixed) else (field.forbidden("", _FROZEN),)
 
 
 def _beyond_images(new: Obj, old: Obj) -> FieldErrors:

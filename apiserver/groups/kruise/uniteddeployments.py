@@ -18,7 +18,7 @@ from apiserver.api.united_deployments import (
     template_field,
 )
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_equal, nonnegative
 from apiserver.groups.apps.statefulsets import STATEFUL_SET_VALIDATOR
 from apiserver.groups.core.pods.scheduling import lenient_node_term, tolerations
 from apiserver.groups.core.pods.templates import (
@@ -258,7 +258,7 @@ def united_deployment_update(new: Obj, old: Obj, *, workload: Any, former: Any) 
     if name == template_field(old) and name in _MAY_CHANGE:
         specs = (workload, former) if name == STATEFUL else (_template_spec(new, name), _template_spec(old, name))
         mutable, detail = _MAY_CHANGE[name]
-        if not same(*({key: value for key, value in spec.items() if key not in mutable} for spec in specs)):
+        if not deeply_equal(*({key: value for key, value in spec.items() if key not in mutable} for spec in specs)):
             errors.append(field.forbidden(f"template.{name}.spec", detail))
     before = {subset.get("name"): subset for subset in subsets_of(old)}
     for index, subset in enumerate(subsets_of(new)):
@@ -277,5 +277,5 @@ def _fixed(subset: Obj, old_subset: Obj) -> FieldErrors:
     return [
         field.forbidden(name, _FIXED)
         for name in fixed_fields
-        if not same(subset.get(name) or None, old_subset.get(name) or None)
+        if not deeply_equal(subset.get(name) or None, old_subset.get(name) or None)
     ]

@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import same
+from apiserver.api.validation.combinators import deeply_equal
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, is_deleted, mapping
@@ -128,7 +128,7 @@ def device_selectors(selectors: list[Obj]) -> Iterator[FieldError]:
 
 def _fixed_spec(new: Obj, old: Obj) -> Errors:
     spec = new.get("spec")
-    return () if same(spec, old.get("spec")) else (field.invalid("spec", spec, checks.IMMUTABLE),)
+    return () if deeply_equal(spec, old.get("spec")) else (field.invalid("spec", spec, checks.IMMUTABLE),)
 
 
 Change = Callable[[Obj], Obj]

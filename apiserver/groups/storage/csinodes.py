@@ -48,7 +48,7 @@ def _node_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     drivers = {driver.get("name"): driver for driver in (new.get("spec") or {}).get("drivers") or ()}
     for driver in (old.get("spec") or {}).get("drivers") or ():
         current = drivers.get(driver.get("name"))
-        if current and not combinators.same(current | {"allocatable": None}, driver | {"allocatable": None}):
+        if current and not combinators.deeply_equal(current | {"allocatable": None}, driver | {"allocatable": None}):
             yield field.invalid("CSINodeDriver", current, checks.IMMUTABLE)
 
 

@@ -72,7 +72,7 @@ def _topology(term: Obj) -> Iterator[FieldError]:
 
 def _class_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     for name in ("parameters", "provisioner"):
-        if not checks.same(new.get(name), old.get(name)):
+        if not checks.equal_or_both_empty(new.get(name), old.get(name)):
             yield field.forbidden(name, f"updates to {name} are forbidden.")
     for name in ("reclaimPolicy", "volumeBindingMode"):
         yield from checks.immutable(name, new.get(name), old.get(name))

@@ -33,7 +33,7 @@ def _attachment(attachment: Obj) -> Iterator[FieldError]:
 
 def _attachment_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _attachment(new)
-    if not combinators.same(new.get("spec"), old.get("spec")):
+    if not combinators.deeply_equal(new.get("spec"), old.get("spec")):
         yield field.invalid("spec", new.get("spec"), checks.IMMUTABLE)
 
 

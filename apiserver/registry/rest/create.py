@@ -48,12 +48,12 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
 
 
 async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> WriteResult:
-    """Create an object that is decoded and defaulted."""
+    """Admit, prepare, name, validate and store a new object that is decoded and defaulted."""
     obj = decoded.obj
     resource, meta = target.resource, obj["metadata"]
-    _check_kind_stays(registry, target, obj)
+    _check_crd_not_terminating(registry, target, obj)
     version = meta.pop("resourceVersion", "")
-    if _names_version(version) and not options.dry_run:
+    if _is_nonzero_version(version) and not options.dry_run:
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if resource.namespaced:
         meta["namespace"] = target.namespace
@@ -66,20 +66,25 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     create_managed_fields(registry, target, decoded, options)
     await admit(registry, "CREATE", target, options, obj=obj)
     _fill_system_fields(registry, meta)
-    attempts, unnamed = 1, b""
+    attempts, before_naming = 1, b""
     if meta.get("generateName") and not meta.get("name"):
-        attempts, unnamed = NAME_ATTEMPTS, orjson.dumps(obj) if strategy.uses_name else b""
+        attempts = NAME_ATTEMPTS
+        if strategy.uses_name:
+            before_naming = orjson.dumps(obj)
         _generate_name(registry, meta)
     strategy.prepare_create(obj)
     async with allocate_for_write(registry, target, options, new=obj) as allocated_obj:
-        written = await _try_names(registry, target, allocated_obj, options, attempts=attempts, unnamed=unnamed)
-    if options.dry_run and _names_version(version):  # only storing drops the version that the client named
+        written = await _try_names(
+            registry, target, allocated_obj, options, attempts=attempts, before_naming=before_naming
+        )
+    if options.dry_run and _is_nonzero_version(version):
+        # A stored object never keeps the client's resourceVersion; a dry run returns it.
         return written._replace(kv=written.kv._replace(mod_revision=int(version)))
     return written
 
 
 async def _try_names(
-    registry: Registry, target: Target, obj: Obj, options: WriteOptions, *, attempts: int, unnamed: bytes
+    registry: Registry, target: Target, obj: Obj, options: WriteOptions, *, attempts: int, before_naming: bytes
 ) -> WriteResult:
     """Store a new object that has a name; each time its name is taken, generate another one.
 
@@ -89,13 +94,14 @@ async def _try_names(
         obj: the object with its first name.
         options: who writes and how.
         attempts: the number of names to try; 1 for a name that the client chose.
-        unnamed: the object as it was before it had a name, if its strategy writes the name into other fields; else b"".
+        before_naming: the object as JSON before it had a name, if its strategy writes the name into other fields;
+            else b"".
     """
     for attempt in range(attempts):
         if attempt:
-            obj = _with_new_name(registry, strategy_of(target.resource), obj, unnamed)
+            obj = _with_new_name(registry, strategy_of(target.resource), obj, before_naming)
         try:
-            return await _insert_named(registry, target, obj, options)
+            return await _validate_and_store(registry, target, obj, options)
         except Conflict as conflict:
             if attempt == attempts - 1:
                 raise _already_exists(target, obj, conflict) from conflict
@@ -106,16 +112,16 @@ def _generate_name(registry: Registry, meta: Obj) -> None:
     meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
 
 
-def _with_new_name(registry: Registry, strategy: Strategy, obj: Obj, unnamed: bytes) -> Obj:
+def _with_new_name(registry: Registry, strategy: Strategy, obj: Obj, before_naming: bytes) -> Obj:
     """Return a new object under the next generated name."""
-    renamed: Obj = orjson.loads(unnamed) if unnamed else obj
+    renamed: Obj = orjson.loads(before_naming) if before_naming else obj
     _generate_name(registry, renamed["metadata"])
-    if unnamed:
+    if before_naming:
         strategy.prepare_create(renamed)
     return renamed
 
 
-async def _insert_named(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> WriteResult:
+async def _validate_and_store(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> WriteResult:
     """Validate a new object that has its name, and store it.
 
     Raises:
@@ -124,15 +130,15 @@ async def _insert_named(registry: Registry, target: Target, obj: Obj, options: W
     invalid = validate_create(target.resource, obj, registry.schema.version)
     refuse_invalid(registry, target, obj, invalid)
     strategy_of(target.resource).canonicalize(obj)
-    return await _insert_once(registry, target, obj, options)
+    return await _store_new(registry, target, obj, options)
 
 
-def _names_version(text: str) -> bool:
+def _is_nonzero_version(text: str) -> bool:
     """Return whether a new object has a valid resourceVersion other than 0; invalid ones are dropped silently."""
     return text.isascii() and text.isdigit() and text.strip("0") != ""
 
 
-def _check_kind_stays(registry: Registry, target: Target, obj: Obj) -> None:
+def _check_crd_not_terminating(registry: Registry, target: Target, obj: Obj) -> None:
     """Refuse a new custom object whose definition is being deleted, or was deleted during the request."""
     resource = target.resource
     if not resource.custom:
@@ -145,9 +151,14 @@ def _check_kind_stays(registry: Registry, target: Target, obj: Obj) -> None:
         raise errors.forbidden(resource.group, resource.plural, name=name, why=NO_CREATION)
 
 
-async def _insert_once(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> WriteResult:
+async def _store_new(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> WriteResult:
+    """Store a new object; a dry run only makes sure that its name is free.
+
+    Raises:
+        Conflict: the name is taken.
+    """
     resource = target.resource
-    _check_kind_stays(registry, target, obj)  # admission may have waited
+    _check_crd_not_terminating(registry, target, obj)  # admission may have waited
     codec = registry.codecs.codec_of(resource)
     key = key_of(resource, target.namespace, obj["metadata"]["name"])
     value = codec.encode(obj)

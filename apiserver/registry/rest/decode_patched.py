@@ -36,8 +36,8 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
             raise errors.bad_request(missing_kind(go_json(patched)))
         if target.resource.custom and _is_of_another_type(target, patched):
             raise other_type(target.resource, patched)
-        kept = _kept_spec(target, patched, old)
-        decoded = registry.decoder.decode(target.resource, Body(patched), validation=lenient, kept=kept)
+        stored_spec = _stored_spec_to_keep(target, patched, old)
+        decoded = registry.decoder.decode(target.resource, Body(patched), validation=lenient, stored_spec=stored_spec)
     except ApiError as error:
         if error.code == 422:
             raise
@@ -49,7 +49,7 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
     return decoded._replace(warnings=(*problems, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
 
 
-def _kept_spec(target: Target, patched: Obj, old: Obj) -> Obj | None:
+def _stored_spec_to_keep(target: Target, patched: Obj, old: Obj) -> Obj | None:
     """Return the spec that a status patch leaves as it is, so that it need not be decoded again; else None."""
     spec: Obj | None = old.get("spec")
     return spec if target.subresource == "status" and patched.get("spec") is spec else None

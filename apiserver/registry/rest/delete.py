@@ -61,7 +61,7 @@ async def delete(registry: Registry, target: Target, options: DeleteOptions) -> 
 
     storage = registry.storage
     return await storage.guaranteed_update(
-        target.resource, target.namespace, target.name, attempt, sure=options.dry_run
+        target.resource, target.namespace, target.name, attempt, read_latest=options.dry_run
     )
 
 

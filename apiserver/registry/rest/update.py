@@ -29,8 +29,8 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
         ApiError: 400, 404, 409 (stale or another object), 422.
     """
     seen = _read_current(registry, target) if target.subresource == "status" else None
-    kept = seen.obj.get("spec") if seen else None
-    decoded = registry.decoder.decode(target.resource, body, validation=options.validation, kept=kept)
+    stored_spec = seen.obj.get("spec") if seen else None
+    decoded = registry.decoder.decode(target.resource, body, validation=options.validation, stored_spec=stored_spec)
     obj = decoded.obj
     check_name(target, obj)
     check_namespace(target, obj)
@@ -103,7 +103,7 @@ async def _write_change(
 ) -> WriteResult:
     storage = registry.storage
     return await storage.guaranteed_update(
-        target.resource, target.namespace, target.name, attempt, sure=options.dry_run
+        target.resource, target.namespace, target.name, attempt, read_latest=options.dry_run
     )
 
 

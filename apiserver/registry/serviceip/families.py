@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.checks import same
+from apiserver.api.validation.checks import equal_or_both_empty
 from apiserver.groups.core.services.addresses import FAMILIES, family_of, headless, validate_addresses
 
 _MANY = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
@@ -52,8 +52,8 @@ def keeps_both(spec: Obj, before: Obj) -> bool:
         and before.get("ipFamilyPolicy") in {None, "PreferDualStack"}
         and spec.get("type") == before.get("type")
         and spec.get("type") != "ExternalName"
-        and same(spec.get("clusterIPs"), before.get("clusterIPs"))
-        and same(spec.get("ipFamilies"), before.get("ipFamilies"))
+        and equal_or_both_empty(spec.get("clusterIPs"), before.get("clusterIPs"))
+        and equal_or_both_empty(spec.get("ipFamilies"), before.get("ipFamilies"))
     )
 
 

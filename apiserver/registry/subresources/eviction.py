@@ -165,7 +165,7 @@ async def _reserve_disruption(call: SubresourceRequest, pod: Obj, budget: Obj, *
     name, now = budget["metadata"]["name"], call.registry.timestamps.now()
     target = Target(_resource(call.registry), call.target.namespace, name)
     options = call.options._replace(dry_run=dry_run)
-    await rewrite(call.registry, target, lambda old: _decremented(old, pod["metadata"]["name"], now), options)
+    await rewrite(call.registry, target, lambda old: _check_and_decrement(old, pod["metadata"]["name"], now), options)
     return True
 
 
@@ -174,7 +174,7 @@ def _is_ready(pod: Obj) -> bool:
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
 
 
-def _decremented(budget: Obj, pod: str, now: str) -> Obj:
+def _check_and_decrement(budget: Obj, pod: str, now: str) -> Obj:
     """Return the budget with one allowed disruption fewer.
 
     Raises:

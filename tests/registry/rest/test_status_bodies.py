@@ -103,11 +103,13 @@ def bodies(draw, stored):
     return raw.replace(b'"nodeName":', b'"nodeName":"other","nodeName":') if draw(st.booleans()) else raw
 
 
-def outcome(registry, raw, stored, *, validation, kept):
+def outcome(registry, raw, stored, *, validation, stored_spec):
     """Return the object that a status update stores, or the error that it gets instead."""
     resource, old = registry.table.find("", "v1", "pods"), stored()
     try:
-        decoded = registry.decoder.decode(resource, Body(orjson.loads(raw), raw), validation=validation, kept=kept)
+        decoded = registry.decoder.decode(
+            resource, Body(orjson.loads(raw), raw), validation=validation, stored_spec=stored_spec
+        )
     except ApiError as error:
         return error.status()
     prepare_status_update(decoded.obj, old)
@@ -123,8 +125,8 @@ async def test_a_body_that_repeats_the_stored_spec_comes_to_the_same_as_one_that
     @given(bodies(stored), st.sampled_from(["Strict", "Warn", "Ignore"]))
     @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
     def agree(raw, validation):
-        known = outcome(registry, raw, stored, validation=validation, kept=stored()["spec"])
-        assert known == outcome(slow, raw, stored, validation=validation, kept=None)
+        known = outcome(registry, raw, stored, validation=validation, stored_spec=stored()["spec"])
+        assert known == outcome(slow, raw, stored, validation=validation, stored_spec=None)
 
     agree()
 

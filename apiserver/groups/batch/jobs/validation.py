@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, labels_of, metadata
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import FieldErrors, at, immutable, label_selector, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_immutable, label_selector, nonnegative, struct
 from apiserver.groups.batch.jobs.policies import pod_failure_policy, success_policy
 from apiserver.groups.batch.jobs.strategy import LEGACY_NAME_LABEL, LEGACY_UID_LABEL, NAME_LABEL, UID_LABEL
 from apiserver.groups.core.pods.templates import mismatch, validate_selector
@@ -184,10 +184,10 @@ def update_job(new: Obj, old: Obj) -> FieldErrors:
     """Return the errors of an update of a Job."""
     after, before = new.get("spec") or {}, old.get("spec") or {}
     errors = [*_job_spec(after), *_completions(after, before)]
-    errors += immutable("selector", after.get("selector"), before.get("selector"))
-    errors += immutable("template", after.get("template"), _expected_template(after, old))
+    errors += deeply_immutable("selector", after.get("selector"), before.get("selector"))
+    errors += deeply_immutable("template", after.get("template"), _expected_template(after, old))
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
-        errors += immutable(name, after.get(name), before.get(name))
+        errors += deeply_immutable(name, after.get(name), before.get(name))
     return at("spec", errors)
 
 
@@ -195,7 +195,7 @@ def _completions(new: Obj, old: Obj) -> FieldErrors:
     """Return the errors of changed completions; an indexed Job may change them together with its parallelism."""
     after, before = new.get("completions"), old.get("completions")
     if not _is_indexed(new) or after == before:
-        return immutable("completions", after, before)
+        return deeply_immutable("completions", after, before)
     detail = "can only be modified in tandem with spec.parallelism"
     return () if after == new.get("parallelism") else (field.invalid("completions", after, detail),)
 

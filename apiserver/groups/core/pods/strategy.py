@@ -7,7 +7,7 @@ from apiserver.api.meta import Obj
 from apiserver.groups.core.pods.annotations import APP_ARMOR
 from apiserver.groups.core.pods.containers import CONTAINERS
 from apiserver.groups.core.pods.qos import qos_class
-from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, keep_field, move_generation, unchanged
+from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, increment_generation, keep_field, unchanged
 
 _AFFINITIES = ("podAffinity", "podAntiAffinity")
 
@@ -50,7 +50,7 @@ def prepare_update(new: Obj, old: Obj) -> None:
     """Keep the status, and move the generation with the spec."""
     keep_field(new, old, "status")
     if new["spec"] != old["spec"]:
-        move_generation(new, old)
+        increment_generation(new, old)
 
 
 def prepare_status_update(new: Obj, old: Obj) -> None:
@@ -113,7 +113,7 @@ def _keep_all_but(new: Obj, old: Obj, spec: Obj) -> None:
         keep_field(new["metadata"], old["metadata"], field)
     new["spec"] = spec
     if new["spec"] != old["spec"]:
-        move_generation(new, old)
+        increment_generation(new, old)
 
 
 def _names(spec: Obj, field: str) -> list[str]:

@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, annotations_of
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import FieldErrors, at, immutable, same
+from apiserver.api.validation.combinators import FieldErrors, at, deeply_equal, deeply_immutable
 from apiserver.groups.core.pods.annotations import MIRROR, annotation_changes
 from apiserver.groups.core.pods.containers import image_spaces
 from apiserver.groups.core.pods.scheduling import tolerations
@@ -42,7 +42,7 @@ def update(new: Obj, old: Obj) -> Iterator[FieldError]:
         return
     yield from at("spec.tolerations", _added_tolerations(after, before))
     yield from at("spec.schedulingGates", _removed_gates(after, before))
-    if not same(after, before):
+    if not deeply_equal(after, before):
         yield from at("spec", _other_changes(after, before))
 
 
@@ -95,7 +95,7 @@ def _other_changes(new: Obj, old: Obj) -> FieldErrors:
         errors += _node_selector_changes(munged.get("nodeSelector") or {}, old.get("nodeSelector") or {})
         errors += _node_affinity_changes(munged, old)
         munged = _with_old_placement(munged, old)
-    if same(munged, old):
+    if deeply_equal(munged, old):
         return errors
     detail = f"pod updates may not change fields other than {_UPDATABLE}\n{_difference(munged, old)}"
     return [*errors, field.forbidden("", detail)]
@@ -165,7 +165,7 @@ def _with_old_placement(munged: Obj, old: Obj) -> Obj:
 def _difference(new: Obj, old: Obj) -> str:
     """Return the fields that differ, in the format of upstream's diff of Go values."""
     fields = [*old, *(name for name in new if name not in old)]
-    changed = [name for name in fields if not same(new.get(name), old.get(name))]
+    changed = [name for name in fields if not deeply_equal(new.get(name), old.get(name))]
     lines = [f"  \t... // {len(fields) - len(changed)} identical fields"]
     for name in changed:
         label = f"{name[:1].upper()}{name[1:]}:"
@@ -184,7 +184,7 @@ def ephemeral_containers_update(new: Obj, old: Obj) -> list[FieldError]:
         detail = ""
         if name not in new_containers:
             detail = f'existing ephemeral containers "{name}" may not be removed\n'
-        elif not same(new_containers[name], container):
+        elif not deeply_equal(new_containers[name], container):
             detail = (
                 f'existing ephemeral containers "{name}" may not be changed\n'
                 f"{_difference(new_containers[name], container)}"
@@ -203,7 +203,7 @@ def status_update(new: Obj, old: Obj) -> Iterator[FieldError]:
             yield from checks.invalid_values(f"metadata.conditions[{index}].Type", kind, messages)
     if (node := status.get("nominatedNodeName")) and node != old_status.get("nominatedNodeName"):
         yield from checks.invalid_values("status.nominatedNodeName", node, names.dns1123_subdomain(node))
-    yield from at("status", immutable("qosClass", status.get("qosClass"), old_status.get("qosClass")))
+    yield from at("status", deeply_immutable("qosClass", status.get("qosClass"), old_status.get("qosClass")))
     yield from _restarted_containers(status, old_status, old.get("spec") or {})
     for single, several in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
         if several in status:
