@@ -16,8 +16,8 @@ from controller_manager.controllers.deployment.sync import (
     roll_back,
     roll_out,
     scale,
+    sync_new_replica_set,
     sync_status,
-    update_revision,
 )
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
@@ -54,12 +54,13 @@ class Observed:
 
     Attributes:
         candidates: the ReplicaSets that it owns, and those of its namespace that have no controller.
-        busy: the uids of candidates with a pod that has not ended; only set if the strategy is Recreate.
+        sets_with_running_pods: the uids of candidates with a pod that has not ended; only set if the strategy is
+            Recreate.
     """
 
     deployment: Obj
     candidates: tuple[Obj, ...]
-    busy: frozenset[str]
+    sets_with_running_pods: frozenset[str]
     profile: Profile
 
 
@@ -76,11 +77,13 @@ def observe(listers: Listers, key: Key) -> Observed | None:
         *sets.by_index(OWNER_INDEX, deployment["metadata"]["uid"]),
         *sets.by_index(ORPHAN_INDEX, namespace_of(deployment)),
     )
-    busy = _running_sets(listers, candidates) if strategy_of(deployment) == RECREATE else frozenset()
-    return Observed(deployment, candidates, busy, listers.profile)
+    sets_with_running_pods = (
+        _sets_with_running_pods(listers, candidates) if strategy_of(deployment) == RECREATE else frozenset()
+    )
+    return Observed(deployment, candidates, sets_with_running_pods, listers.profile)
 
 
-def _running_sets(listers: Listers, sets: Iterable[Obj]) -> frozenset[str]:
+def _sets_with_running_pods(listers: Listers, sets: Iterable[Obj]) -> frozenset[str]:
     """Return the uids of ReplicaSets with a pod that has not ended; terminating and Unknown pods count."""
     uids = (replica_set["metadata"]["uid"] for replica_set in sets)
     return frozenset(
@@ -92,16 +95,16 @@ def replica_set_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """Return the Deployments of a ReplicaSet: its controller, its former one, or for an orphan those that select it."""
     old, new = change.old, change.new
     if new is None or (old is None and is_deleting(new)):
-        return _owners(listers, change.obj)
+        return _owner_key(listers, change.obj)
     if old is None:
-        return _affected(listers, new)
+        return _keys_for_replica_set(listers, new)
     if old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
         return ()
     moved = controller_of(old) != controller_of(new)
-    former = _owners(listers, old) if moved else ()
+    former = _owner_key(listers, old) if moved else ()
     if controller_of(new) is None and not moved and labels_of(old) == labels_of(new):
         return ()
-    return {*former, *_affected(listers, new)}
+    return {*former, *_keys_for_replica_set(listers, new)}
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
@@ -113,12 +116,13 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     if deployment is None or strategy_of(deployment) != RECREATE:
         return ()
     sets = listers[REPLICA_SET].by_index(OWNER_INDEX, deployment["metadata"]["uid"])
-    return () if _running_sets(listers, sets) else (key_of(deployment),)
+    return () if _sets_with_running_pods(listers, sets) else (key_of(deployment),)
 
 
-def _affected(listers: Listers, replica_set: Obj) -> Iterable[Key]:
+def _keys_for_replica_set(listers: Listers, replica_set: Obj) -> Iterable[Key]:
+    """Return the key of the Deployment that controls a ReplicaSet, or for an orphan those of all that select it."""
     if controller_of(replica_set) is not None:
-        return _owners(listers, replica_set)
+        return _owner_key(listers, replica_set)
     if not (labels := labels_of(replica_set)):
         return ()
     deployments = listers[DEPLOYMENT].by_index(NAMESPACE_INDEX, namespace_of(replica_set))
@@ -130,7 +134,8 @@ def _selects(deployment: Obj, labels: dict[str, str]) -> bool:
     return not selector.empty and selector.matches(labels)
 
 
-def _owners(listers: Listers, replica_set: Obj) -> Iterable[Key]:
+def _owner_key(listers: Listers, replica_set: Obj) -> tuple[Key, ...]:
+    """Return the key of the Deployment that controls a ReplicaSet, () if none does."""
     deployment = resolve_controller(listers, DEPLOYMENT, replica_set)
     return () if deployment is None else (key_of(deployment),)
 
@@ -157,12 +162,12 @@ def reconcile(observed: Observed, now: float) -> Plan:
         return
     yield from record_pause(context)
     if deployment["spec"].get("paused"):
-        yield from update_revision(context)
+        yield from sync_new_replica_set(context)
         yield from scale(context)
     elif rollback_revision(deployment) is not None:
         yield from roll_back(context)
     else:
-        yield from roll_out(context, observed.busy)
+        yield from roll_out(context, observed.sets_with_running_pods)
 
 
 def _report_invalid(deployment: Obj, fault: Fault, now: float) -> Plan:

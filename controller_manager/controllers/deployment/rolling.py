@@ -68,7 +68,7 @@ def new_replica_set_size(deployment: Obj, sets: ReplicaSets) -> int:
 
 
 def next_size(deployment: Obj, sets: ReplicaSets) -> int:
-    """Return the size that the new ReplicaSet should have next (reconcileNewReplicaSet)."""
+    """Return the new ReplicaSet's next size, never above spec.replicas: it also shrinks (reconcileNewReplicaSet)."""
     return min(replicas_of(deployment), new_replica_set_size(deployment, sets))
 
 

@@ -6,13 +6,19 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of, namespace_of
-from controller_manager.controllers.deployment import history
-from controller_manager.controllers.deployment import status as statuses
 from controller_manager.controllers.deployment.history import (
     annotations_for_new,
+    is_resized,
+    last_revision,
     next_revision,
+    rollback_revision,
+    sets_to_clean_up,
     size_annotations,
     with_annotations,
+    with_revision,
+    with_revision_of,
+    with_template_of,
+    without_rollback,
 )
 from controller_manager.controllers.deployment.proportional_scaling import scaled_sizes
 from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, sum_status
@@ -23,6 +29,21 @@ from controller_manager.controllers.deployment.rolling import (
     next_size,
     scale_down_available,
     strategy_of,
+)
+from controller_manager.controllers.deployment.status import (
+    CREATED,
+    FAILED_CREATE,
+    FOUND,
+    calculate_status,
+    has_deadline,
+    is_complete,
+    progress_check_in,
+    progress_of,
+    rollout_status,
+    status_of,
+    with_collision,
+    with_pause_condition,
+    with_progress,
 )
 from controller_manager.reconcile.conditions import FALSE, TRUE
 from controller_manager.reconcile.contract import (
@@ -58,22 +79,23 @@ class SyncContext:
     profile: Profile
 
 
-def roll_out(context: SyncContext, busy: frozenset[str]) -> Plan:
+def roll_out(context: SyncContext, sets_with_running_pods: frozenset[str]) -> Plan:
     """Take the rollout one step further, or first give every ReplicaSet its share of a new size.
 
     Args:
         context: the sync.
-        busy: the uids of ReplicaSets with pods that have not ended; only needed if the strategy is Recreate.
+        sets_with_running_pods: the uids of ReplicaSets with pods that have not ended; only needed if the strategy is
+            Recreate.
 
     Raises:
         ApiError: a write was refused.
     """
-    yield from update_revision(context)
-    if history.is_resized(context.deployment, context.sets):
+    yield from sync_new_replica_set(context)
+    if is_resized(context.deployment, context.sets):
         yield from scale(context)
         return
     if strategy_of(context.deployment) == RECREATE:
-        yield from _roll_out_recreate(context, busy)
+        yield from _roll_out_recreate(context, sets_with_running_pods)
     else:
         yield from _roll_out_rolling(context)
 
@@ -83,26 +105,26 @@ def roll_out(context: SyncContext, busy: frozenset[str]) -> Plan:
 
 def record_pause(context: SyncContext) -> Plan:
     """Record in the status that the Deployment was paused or resumed."""
-    yield from _write_status(context, statuses.with_pause_condition(context.deployment, context.now))
+    yield from _write_status(context, with_pause_condition(context.deployment, context.now))
 
 
-def update_revision(context: SyncContext) -> Plan:
-    """Bring the annotations of the new ReplicaSet up to date, and the Deployment's revision (getNewReplicaSet)."""
+def sync_new_replica_set(context: SyncContext) -> Plan:
+    """Bring the new ReplicaSet up to date, and the Deployment's revision and progress (getNewReplicaSet)."""
     if (new := context.sets.new) is None:
         return
-    revision = history.next_revision(context.sets.old)
-    annotations = history.annotations_for_new(context.deployment, new, revision)
-    ready = context.deployment["spec"].get("minReadySeconds", 0)
+    revision = next_revision(context.sets.old)
+    annotations = annotations_for_new(context.deployment, new, revision)
+    min_ready_seconds = context.deployment["spec"].get("minReadySeconds", 0)
     spec = new["spec"]
-    if ready != spec.get("minReadySeconds", 0):
-        spec = spec | {"minReadySeconds": ready}
+    if min_ready_seconds != spec.get("minReadySeconds", 0):
+        spec = spec | {"minReadySeconds": min_ready_seconds}
     if annotations != annotations_of(new) or spec is not new["spec"]:
         new = yield Update(REPLICA_SET, with_annotations(new, annotations) | {"spec": spec})
         context.sets = context.sets.with_updated(new)
-    deployment = history.with_revision_of(context.deployment, new)
-    if statuses.has_deadline(deployment) and statuses.progress_of(deployment) is None:
+    deployment = with_revision_of(context.deployment, new)
+    if has_deadline(deployment) and progress_of(deployment) is None:
         message = f'Found new replica set "{name_of(new)}"'
-        deployment = statuses.with_progress(deployment, TRUE, context.now, reason=statuses.FOUND, message=message)
+        deployment = with_progress(deployment, TRUE, context.now, reason=FOUND, message=message)
     yield from _write_status(context, deployment)
 
 
@@ -113,20 +135,20 @@ def _create_new_set(context: SyncContext, *, empty: bool = False) -> Plan:
     try:
         new = yield Create(REPLICA_SET, replica_set)
     except ApiError as error:
-        new = yield from _resolve_conflict(context, replica_set, error)
-        deployment = history.with_revision_of(deployment, new)
+        new = yield from _handle_create_error(context, replica_set, error)
+        deployment = with_revision_of(deployment, new)
     else:
         if size := replicas_of(new):
             yield _scaling_event(context, new, before=None, size=size)
-        deployment = history.with_revision_of(deployment, new)
-        if statuses.has_deadline(deployment):
+        deployment = with_revision_of(deployment, new)
+        if has_deadline(deployment):
             message = f'Created new replica set "{name_of(new)}"'
-            deployment = statuses.with_progress(deployment, TRUE, context.now, reason=statuses.CREATED, message=message)
+            deployment = with_progress(deployment, TRUE, context.now, reason=CREATED, message=message)
     context.sets = ReplicaSets(new, context.sets.old)
     yield from _write_status(context, deployment)
 
 
-def _resolve_conflict(context: SyncContext, desired: Obj, error: ApiError) -> Generator[Action, Any, Obj]:
+def _handle_create_error(context: SyncContext, desired: Obj, error: ApiError) -> Generator[Action, Any, Obj]:
     """Return the existing ReplicaSet of the name if it is the desired one; raise the error otherwise."""
     if error.reason == "AlreadyExists":
         existing: Obj = yield Get(REPLICA_SET, key_of(desired))
@@ -134,15 +156,13 @@ def _resolve_conflict(context: SyncContext, desired: Obj, error: ApiError) -> Ge
         is_ours = owner is not None and owner["uid"] == context.deployment["metadata"]["uid"]
         if is_ours and is_same_template(existing["spec"]["template"], template):
             return existing
-        yield from _write_status(context, statuses.with_collision(context.deployment))
+        yield from _write_status(context, with_collision(context.deployment))
     elif not is_namespace_terminating(error):
         message = f'Failed to create new replica set "{name_of(desired)}": {error.message}'
-        yield RecordEvent(context.deployment, reason=statuses.FAILED_CREATE, message=message, type=WARNING)
-        if statuses.has_deadline(context.deployment):
-            reason = statuses.FAILED_CREATE
-            yield from _write_status(
-                context, statuses.with_progress(context.deployment, FALSE, context.now, reason=reason, message=message)
-            )
+        yield RecordEvent(context.deployment, reason=FAILED_CREATE, message=message, type=WARNING)
+        if has_deadline(context.deployment):
+            failed = with_progress(context.deployment, FALSE, context.now, reason=FAILED_CREATE, message=message)
+            yield from _write_status(context, failed)
     raise error
 
 
@@ -171,21 +191,21 @@ def _roll_out_rolling(context: SyncContext) -> Plan:
 
 
 def _scale_down_old(context: SyncContext) -> Plan:
-    unhealthy = clean_up_unhealthy(context.deployment, context.sets)
-    if unhealthy is None:
+    cuts = clean_up_unhealthy(context.deployment, context.sets)
+    if cuts is None:
         return
-    for resize in unhealthy:
+    for resize in cuts:
         yield from _scale_set(context, resize)
     for resize in scale_down_available(context.deployment, context.sets):
         yield from _scale_set(context, resize)
 
 
-def _roll_out_recreate(context: SyncContext, busy: frozenset[str]) -> Plan:
+def _roll_out_recreate(context: SyncContext, sets_with_running_pods: frozenset[str]) -> Plan:
     """Scale old ReplicaSets to zero, wait until their pods are gone, then create new ones (recreate.go)."""
     if active := context.sets.old_active:
         for old in active:
             yield from _scale_set(context, Resize(old, 0))
-    elif not sum_status(context.sets.old, "replicas") and busy.isdisjoint(
+    elif not sum_status(context.sets.old, "replicas") and sets_with_running_pods.isdisjoint(
         old["metadata"]["uid"] for old in context.sets.old
     ):
         if context.sets.new is None:
@@ -200,32 +220,32 @@ def scale(context: SyncContext) -> Plan:
     """Scale ReplicaSets to the desired size, or keep a paused Deployment at it, without a rollout (sync)."""
     for resize in scaled_sizes(context.deployment, context.sets):
         yield from _scale_set(context, resize, annotate=True)
-    if context.deployment["spec"].get("paused") and history.rollback_revision(context.deployment) is None:
+    if context.deployment["spec"].get("paused") and rollback_revision(context.deployment) is None:
         yield from _clean_up(context)
     yield from sync_status(context)
 
 
 def roll_back(context: SyncContext) -> Plan:
     """Replace the Deployment's template by that of an earlier revision, and clear the request (rollback.go)."""
-    yield from update_revision(context)
+    yield from sync_new_replica_set(context)
     if context.sets.new is None:
         yield from _create_new_set(context, empty=True)  # it is kept for its revision; upstream starts pods
     deployment = context.deployment
-    revision = history.rollback_revision(deployment) or history.last_revision(context.sets.all)
-    to = history.with_revision(context.sets.all, revision) if revision else None
-    changed = history.without_rollback(deployment)
-    if to is None:
+    revision = rollback_revision(deployment) or last_revision(context.sets.all)
+    target_set = with_revision(context.sets.all, revision) if revision else None
+    without_request = without_rollback(deployment)
+    if target_set is None:
         message = "Unable to find the revision to rollback to." if revision else "Unable to find last revision."
         yield RecordEvent(deployment, reason="DeploymentRollbackRevisionNotFound", message=message, type=WARNING)
-    elif is_same_template(to["spec"]["template"], deployment["spec"]["template"]):
+    elif is_same_template(target_set["spec"]["template"], deployment["spec"]["template"]):
         message = f'The rollback revision contains the same template as current deployment "{name_of(deployment)}"'
         yield RecordEvent(deployment, reason="DeploymentRollbackTemplateUnchanged", message=message, type=WARNING)
     else:
-        yield Update(DEPLOYMENT, history.with_template_of(deployment, to))
+        yield Update(DEPLOYMENT, with_template_of(deployment, target_set))
         message = f'Rolled back deployment "{name_of(deployment)}" to revision {revision}'
         yield RecordEvent(deployment, reason="DeploymentRollback", message=message)
         return
-    yield Update(DEPLOYMENT, changed)
+    yield Update(DEPLOYMENT, without_request)
 
 
 # -- single writes -----------------------------------------------------------------------------------------------------
@@ -240,7 +260,7 @@ def _scale_set(context: SyncContext, resize: Resize, *, annotate: bool = False) 
         annotate: True to update the size annotations even if the set has the size already.
     """
     old, before = resize.replica_set, replicas_of(resize.replica_set)
-    annotations = annotations_of(old) | history.size_annotations(context.deployment)
+    annotations = annotations_of(old) | size_annotations(context.deployment)
     if before == resize.size and (not annotate or annotations == annotations_of(old)):
         return
     changed = with_annotations(old, annotations) | {"spec": old["spec"] | {"replicas": resize.size}}
@@ -255,15 +275,13 @@ def _scaling_event(context: SyncContext, replica_set: Obj, *, before: int | None
 
 
 def _clean_up_if_complete(context: SyncContext) -> Plan:
-    if statuses.is_complete(context.deployment, statuses.status_of(context.deployment)):
+    if is_complete(context.deployment, status_of(context.deployment)):
         yield from _clean_up(context)
 
 
 def _clean_up(context: SyncContext) -> Plan:
     """Delete old ReplicaSets over revisionHistoryLimit (cleanupDeployment)."""
-    for old in history.sets_to_clean_up(
-        context.deployment, context.sets, by_revision=context.profile.cleanup_by_revision
-    ):
+    for old in sets_to_clean_up(context.deployment, context.sets, by_revision=context.profile.cleanup_by_revision):
         yield from delete_if_exists(Delete(REPLICA_SET, key_of(old)))
 
 
@@ -275,17 +293,17 @@ def _write_status(context: SyncContext, deployment: Obj) -> Plan:
 
 def sync_status(context: SyncContext) -> Plan:
     """Write the status calculated from the ReplicaSets (syncDeploymentStatus)."""
-    status = statuses.calculate_status(context.deployment, context.sets, context.now, profile=context.profile)
-    if status != statuses.status_of(context.deployment):
+    status = calculate_status(context.deployment, context.sets, context.now, profile=context.profile)
+    if status != status_of(context.deployment):
         yield from _write_status(context, context.deployment | {"status": status})
 
 
 def _update_progress(context: SyncContext) -> Plan:
     """Write the status and the progress of the rollout, or requeue so that a timeout is noticed."""
-    status = statuses.rollout_status(context.deployment, context.sets, context.now, profile=context.profile)
-    if status != statuses.status_of(context.deployment):
+    status = rollout_status(context.deployment, context.sets, context.now, profile=context.profile)
+    if status != status_of(context.deployment):
         yield from _write_status(context, context.deployment | {"status": status})
-    if (wait := statuses.progress_check_in(context.deployment, status, context.now)) is not None:
+    if (wait := progress_check_in(context.deployment, status, context.now)) is not None:
         yield RequeueAfter(wait)
 
 
@@ -319,8 +337,8 @@ def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj, *, empty
             "template": template,
         },
     }
-    if ready := spec.get("minReadySeconds"):
-        replica_set["spec"]["minReadySeconds"] = ready
+    if min_ready_seconds := spec.get("minReadySeconds"):
+        replica_set["spec"]["minReadySeconds"] = min_ready_seconds
     annotations = annotations_for_new(deployment, replica_set, next_revision(sets.old))
     replica_set["metadata"]["annotations"] = annotations | size_annotations(deployment)
     return replica_set
