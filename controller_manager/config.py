@@ -28,7 +28,7 @@ class Election:
 
     namespace: str = "kube-system"
     name: str = "kube-controller-manager"
-    terms: ElectionTimes = field(default_factory=ElectionTimes)
+    times: ElectionTimes = field(default_factory=ElectionTimes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ def check(config: Config) -> Config:
     if math.isnan(config.qps):
         raise ConfigError("--kube-api-qps: it is no number: give requests per second, or -1 for no limit")
     _check_nodes(config.settings)
-    terms = config.election.terms if config.election else ElectionTimes()
-    if not terms.lease_duration > terms.renew_deadline > terms.retry_period > 0:
+    times = config.election.times if config.election else ElectionTimes()
+    if not times.lease_duration > times.renew_deadline > times.retry_period > 0:
         raise ConfigError(
             "--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline, "
             "and that greater than --leader-elect-retry-period"

@@ -51,12 +51,12 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
 
 
 def _election(arguments: argparse.Namespace) -> Election:
-    terms = ElectionTimes(
+    times = ElectionTimes(
         lease_duration=arguments.leader_elect_lease_duration,
         renew_deadline=arguments.leader_elect_renew_deadline,
         retry_period=arguments.leader_elect_retry_period,
     )
-    return Election(arguments.leader_elect_resource_namespace, arguments.leader_elect_resource_name, terms)
+    return Election(arguments.leader_elect_resource_namespace, arguments.leader_elect_resource_name, times)
 
 
 def _streams(arguments: argparse.Namespace, root_ca: str) -> StreamSettings | None:
@@ -185,9 +185,9 @@ def _election_flags(group: "argparse._ArgumentGroup") -> None:
         help="of several managers one works",
     )
     times = (
-        ("lease-duration", ELECTION.terms.lease_duration, "how long a lease lasts"),
-        ("renew-deadline", ELECTION.terms.renew_deadline, "how long a leader tries to renew"),
-        ("retry-period", ELECTION.terms.retry_period, "the time between two tries"),
+        ("lease-duration", ELECTION.times.lease_duration, "how long a lease lasts"),
+        ("renew-deadline", ELECTION.times.renew_deadline, "how long a leader tries to renew"),
+        ("retry-period", ELECTION.times.retry_period, "the time between two tries"),
     )
     for name, default, about in times:
         add(f"--leader-elect-{name}", type=duration, default=duration_text(int(default)), metavar="TIME", help=about)

@@ -24,7 +24,7 @@ from controller_manager.runtime.controller import Controller, Dependencies
 from controller_manager.runtime.discovery import Discoverer
 from controller_manager.runtime.event_recorder import Recorder
 from controller_manager.runtime.kubeconfig import ClientConfig
-from controller_manager.runtime.leader_election import LeaderElector, identity
+from controller_manager.runtime.leader_election import LeaderElector, new_identity
 from controller_manager.runtime.ratelimit import QueueLimiter
 from controller_manager.runtime.reflector import follow
 from controller_manager.runtime.workqueue import WorkQueue
@@ -86,7 +86,7 @@ class Manager:
             "leader-election"
         ) as client:  # renewals do not wait for controllers' requests
             elector = LeaderElector(
-                client, self._recorder, self._clock, lease=lease, name=identity(), terms=election.terms
+                client, self._recorder, self._clock, lease=lease, identity=new_identity(), election_times=election.times
             )
             await elector.acquire()
             self._client.send_only_while(elector.is_safe)

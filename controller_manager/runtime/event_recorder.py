@@ -43,13 +43,13 @@ MAX_QUEUED = 1000
 """Occurrences of a source that may wait; more are dropped (maxQueuedEvents, DropIfChannelFull)."""
 MAX_TRIES = 12
 """The number of times that an Event is sent if there is no answer (maxTriesPerEvent)."""
-PATIENCE = 10.0
+RETRY_INTERVAL = 10.0
 """Seconds between two tries (defaultSleepDuration)."""
-REFRESH = 1800.0
+SERIES_REFRESH_INTERVAL = 1800.0
 """Seconds after which running series are written again (refreshTime)."""
 MAX_CONCURRENT = 4
 """Concurrent requests for Events of different sources."""
-LOOK, PRECEDENCE = 0.05, 0.5
+BUSY_CHECK_INTERVAL, MAX_BUSY_WAIT = 0.05, 0.5
 """Seconds between checks whether the client is less busy, and the longest time to wait for that."""
 RATE, BURST = 300.0, 600
 """Events per second, and burst, of all sources: upstream's components may send 20 to 50 each."""
@@ -118,7 +118,7 @@ class Recorder:
                 for lane in self._lanes.values():
                     self._start(lane)
                 group.create_task(self._repeat(SERIES_END_SECONDS, lambda: self._series.finish(self._clock.now())))
-                group.create_task(self._repeat(REFRESH, self._series.running))
+                group.create_task(self._repeat(SERIES_REFRESH_INTERVAL, self._series.running))
         finally:
             self._group = None
 
@@ -193,15 +193,15 @@ class Recorder:
             else:
                 return
             jitter = SystemRandom().random() if attempt == 0 else 1.0
-            await self._clock.sleep(PATIENCE * jitter)
+            await self._clock.sleep(RETRY_INTERVAL * jitter)
         log.warning("an event could not be sent in %d tries", MAX_TRIES)
 
     async def _yield_to_controllers(self) -> None:
         """Wait while the client is busy: controllers' requests come before Events, but not for ever."""
-        for _ in range(round(PRECEDENCE / LOOK)):
+        for _ in range(round(MAX_BUSY_WAIT / BUSY_CHECK_INTERVAL)):
             if not self._client.is_busy:
                 return
-            await self._clock.sleep(LOOK)
+            await self._clock.sleep(BUSY_CHECK_INTERVAL)
 
     async def _send(self, requests: list[Request]) -> None:
         for request in requests[:-1]:

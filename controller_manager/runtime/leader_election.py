@@ -44,7 +44,7 @@ class ElectionTimes:
     retry_period: float = 2.0
 
 
-def identity() -> str:
+def new_identity() -> str:
     """Return a unique name for this process: "host_uuid" (cmd/kube-controller-manager)."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
@@ -60,8 +60,8 @@ class LeaderElector:
         recorder: takes the Events of the election.
         clock: the clock to wait with.
         lease: the key of the Lease.
-        name: this candidate's identity, which must be unique.
-        terms: the times of the election.
+        identity: this candidate's name, which must be unique.
+        election_times: the times of the election.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class LeaderElector:
         clock: Clock,
         *,
         lease: Key,
-        name: str,
-        terms: ElectionTimes | None = None,
+        identity: str,
+        election_times: ElectionTimes | None = None,
     ) -> None:
         self._client = client
         self._recorder = recorder
         self._clock = clock
         self._key = lease
-        self._name = name
-        self._terms = terms or ElectionTimes()
+        self._identity = identity
+        self._election_times = election_times or ElectionTimes()
         self._observed: Obj = {}
         self._observed_at = 0.0
         self._safe_until = 0.0
@@ -92,7 +92,7 @@ class LeaderElector:
     @property
     def is_leader(self) -> bool:
         """True if this candidate leads."""
-        return self.holder == self._name
+        return self.holder == self._identity
 
     def is_safe(self) -> bool:
         """Return whether this candidate surely leads: no other can have the lease yet, even if this process slept."""
@@ -103,7 +103,7 @@ class LeaderElector:
         log.info("attempting to acquire leader lease %s", self._key)
         while not await self._try_acquire_or_renew():
             jitter = 1 + _JITTER * SystemRandom().random()
-            await self._clock.sleep(self._terms.retry_period * jitter)
+            await self._clock.sleep(self._election_times.retry_period * jitter)
         log.info("successfully acquired lease %s", self._key)
         self._record_event("became leader")
 
@@ -114,7 +114,7 @@ class LeaderElector:
             LeaseLostError: renewing did not succeed in time, or another candidate has the lease.
         """
         while True:
-            await self._clock.sleep(self._terms.retry_period)
+            await self._clock.sleep(self._election_times.retry_period)
             await self._renew()
 
     async def release(self) -> None:
@@ -140,13 +140,13 @@ class LeaderElector:
                 self._observe(await self._client.perform(Get(LEASE, self._key)))  # a renewal was still under way
 
     async def _renew(self) -> None:
-        deadline = self._clock.monotonic() + self._terms.renew_deadline
+        deadline = self._clock.monotonic() + self._election_times.renew_deadline
         while not await self._try_acquire_or_renew():
             if self.holder and not self.is_leader:
                 raise self._lease_lost(f"is held by {self.holder}")
-            if self._clock.monotonic() + self._terms.retry_period > deadline:
-                raise self._lease_lost(f"could not be renewed within {self._terms.renew_deadline:g} s")
-            await self._clock.sleep(self._terms.retry_period)
+            if self._clock.monotonic() + self._election_times.retry_period > deadline:
+                raise self._lease_lost(f"could not be renewed within {self._election_times.renew_deadline:g} s")
+            await self._clock.sleep(self._election_times.retry_period)
 
     def _lease_lost(self, problem: str) -> LeaseLostError:
         self._record_event("stopped leading")
@@ -155,12 +155,12 @@ class LeaderElector:
     async def _try_acquire_or_renew(self) -> bool:
         """Try once to acquire or renew the lease; return whether this candidate leads."""
         try:
-            async with asyncio.timeout(self._terms.renew_deadline / 2):
+            async with asyncio.timeout(self._election_times.renew_deadline / 2):
                 return await self._renew_observed() or await self._acquire()
         except ApiError as error:
             log.log(logging.INFO if error.code == 409 else logging.WARNING, "lease %s: %s", self._key, error)
         except TimeoutError:
-            log.warning("lease %s: no answer within %g s", self._key, self._terms.renew_deadline / 2)
+            log.warning("lease %s: no answer within %g s", self._key, self._election_times.renew_deadline / 2)
         return False
 
     async def _renew_observed(self) -> bool:
@@ -189,7 +189,7 @@ class LeaderElector:
         if (
             not self.is_leader
             and self.holder
-            and self._clock.monotonic() < self._observed_at + self._terms.lease_duration
+            and self._clock.monotonic() < self._observed_at + self._election_times.lease_duration
         ):
             return False
         await self._write(Update(LEASE, self._renewed_lease(current)))
@@ -198,7 +198,7 @@ class LeaderElector:
     async def _write(self, request: Request) -> None:
         began = self._clock.monotonic()
         self._observe(await self._client.perform(request))
-        self._safe_until = began + self._terms.renew_deadline if self.is_leader else 0.0
+        self._safe_until = began + self._election_times.renew_deadline if self.is_leader else 0.0
 
     def _observe(self, lease: Obj) -> None:
         before = self.holder
@@ -220,21 +220,21 @@ class LeaderElector:
         """Return the lease as this candidate holds it from now on."""
         spec = _spec(lease)
         fields = self._holder_fields()
-        if spec.get("holderIdentity") != self._name:
+        if spec.get("holderIdentity") != self._identity:
             fields["acquireTime"] = fields["renewTime"]
             fields["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
         return lease | {"spec": spec | fields}
 
     def _holder_fields(self) -> Obj:
         return {
-            "holderIdentity": self._name,
-            "leaseDurationSeconds": max(1, int(self._terms.lease_duration)),
+            "holderIdentity": self._identity,
+            "leaseDurationSeconds": max(1, int(self._election_times.lease_duration)),
             "renewTime": format_micro_time(self._clock.now()),
         }
 
     def _record_event(self, action: str) -> None:
         regarding = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": self._observed["metadata"]}
-        self._recorder.record(RecordEvent(regarding, "LeaderElection", f"{self._name} {action}"), EVENT_SOURCE)
+        self._recorder.record(RecordEvent(regarding, "LeaderElection", f"{self._identity} {action}"), EVENT_SOURCE)
 
 
 def _spec(lease: Obj) -> Obj:

@@ -14,7 +14,7 @@ from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.event_recorder import Recorder
 from controller_manager.runtime.kubeconfig import ClientConfig
-from controller_manager.runtime.leader_election import LeaderElector, LeaseLostError, identity
+from controller_manager.runtime.leader_election import LeaderElector, LeaseLostError, new_identity
 
 KEY = "kube-system/kube-controller-manager"
 
@@ -26,7 +26,7 @@ def candidate(client, hasty):
     def make(name, *, by=None):
         clock = type(hasty)()
         recorder = Recorder(by or client, clock)
-        elector: Any = LeaderElector(by or client, recorder, clock, lease=KEY, name=name)
+        elector: Any = LeaderElector(by or client, recorder, clock, lease=KEY, identity=name)
         elector.clock, elector.recorder = clock, recorder
         return elector
 
@@ -219,7 +219,7 @@ async def test_a_server_that_does_not_answer_is_no_yes(serve, candidate, hasty):
 
     async with Client(await serve(handle), hasty) as client:
         one = candidate("one", by=client)
-        one._terms = type(one._terms)(lease_duration=0.03, renew_deadline=0.02, retry_period=0.01)
+        one._election_times = type(one._election_times)(lease_duration=0.03, renew_deadline=0.02, retry_period=0.01)
         assert not await one._try_acquire_or_renew()
 
 
@@ -249,7 +249,7 @@ def unanswered():
     """An elector whose server never answers, on the clock of the loop."""
     clock = Clock()
     silent = SilentClient(ClientConfig("http://127.0.0.1:1"), clock)
-    return LeaderElector(silent, Recorder(silent, clock), clock, lease=KEY, name="one")
+    return LeaderElector(silent, Recorder(silent, clock), clock, lease=KEY, identity="one")
 
 
 @pytest.mark.looptime
@@ -269,8 +269,8 @@ async def test_a_release_without_an_answer_ends_after_two_seconds(unanswered):
 
 
 def test_no_two_processes_have_one_name():
-    assert identity() != identity()
-    assert identity().partition("_")[2].count("-") == 4
+    assert new_identity() != new_identity()
+    assert new_identity().partition("_")[2].count("-") == 4
 
 
 async def test_errors_of_the_release_are_no_errors_of_the_manager(serve, candidate, hasty):
@@ -503,7 +503,7 @@ async def test_who_does_not_lead_releases_nothing(candidate, lease):
 @pytest.mark.parametrize("seconds", [0.4, 15])
 async def test_a_lease_says_at_least_one_whole_second(candidate, lease, seconds):
     one = candidate("one")
-    one._terms = type(one._terms)(lease_duration=seconds, renew_deadline=seconds, retry_period=0.1)
+    one._election_times = type(one._election_times)(lease_duration=seconds, renew_deadline=seconds, retry_period=0.1)
     await one.acquire()
     assert (await lease())["leaseDurationSeconds"] == max(1, seconds)
 

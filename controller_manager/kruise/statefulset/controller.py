@@ -147,8 +147,8 @@ def _sync_input(
         pods=group_by_ordinal(name_of(parent), pods, ordinals),
         current=version_of(parent, history.current),
         update=version_of(parent, history.update),
-        held_back=ordinals.after(held_back(parent)),
-        reach=ordinals.after(partition_of(parent)),
+        held_back=ordinals.at(held_back(parent)),
+        reach=ordinals.at(partition_of(parent)),
         health=health_of(rollout, now),
         claims=observed.claims,
         owners=owners_by_policy(

@@ -38,13 +38,13 @@ class Ordinals(Collection[int]):
     def __len__(self) -> int:
         return sum(map(len, self.spans))
 
-    def after(self, number: int) -> int:
+    def at(self, position: int) -> int:
         """Return the ordinal at a position, counted from 0; beyond the last one, the ordinal that would be next."""
         end = 0
         for span in self.spans:
-            if number < len(span):
-                return span[number]
-            number, end = number - len(span), span.stop
+            if position < len(span):
+                return span[position]
+            position, end = position - len(span), span.stop
         return end
 
 

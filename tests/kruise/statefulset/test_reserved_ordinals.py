@@ -55,7 +55,7 @@ def test_whatever_is_reserved_it_is_not_counted_one_by_one():
 
 @pytest.mark.parametrize(("number", "expected"), [(0, 0), (1, 3), (2, 4), (3, 5), (4, 6), (9, 6)])
 def test_so_many_of_the_first_ordinals_stay_below(number, expected):
-    assert Ordinals((range(1), range(3, 6))).after(number) == expected
+    assert Ordinals((range(1), range(3, 6))).at(number) == expected
 
 
 def test_pods_of_reserved_ordinals_are_condemned():
@@ -77,4 +77,4 @@ def test_there_are_as_many_as_wanted_none_of_them_reserved_and_none_left_out(rep
     free = [number for number in range(start, 60) if number not in taken]
     chosen = ordinals(replicas, given, start)
     assert list(chosen) == free[:replicas]
-    assert all(chosen.after(number) == free[number] for number in range(replicas))
+    assert all(chosen.at(number) == free[number] for number in range(replicas))
