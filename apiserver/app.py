@@ -97,7 +97,7 @@ async def serving(
     release = load_release(config.version)
     table = ResourceTable(kind_tables.notices_by_kind(release.rows) if config.warn_unsupported else release.rows)
     customs = CustomKinds(table)
-    store = await _open(config, ComputeIndexAttrs(table, customs))
+    store = await _open(config, ComputeIndexAttrs(table, customs, verified=config.store.startswith("sqlite:")))
     try:
         guard = _guard(config, store, table, clock)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)

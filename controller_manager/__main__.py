@@ -37,9 +37,9 @@ async def serve(config: Config) -> None:
     """Run until SIGINT, SIGTERM, or the end of standard input if the settings say so.
 
     Raises:
-        AccessError: the kubeconfig, or the pod's credentials, are invalid.
+        ClientConfigError: the kubeconfig, or the pod's credentials, are invalid.
         ConfigError: the address of the metrics or of the kubelets is not available.
-        LeadLostError: another manager may lead now.
+        LeaseLostError: another manager may lead now.
     """
     stop = stop_signal(with_input=config.until_stdin_ends)
     access = load_kubeconfig(config.kubeconfig, config.context) if config.kubeconfig else in_cluster(os.environ)

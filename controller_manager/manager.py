@@ -70,7 +70,7 @@ class Manager:
         """Run until cancelled; with leader election, work only while leading.
 
         Raises:
-            BaseExceptionGroup: with LeadLostError, if another manager may lead now.
+            BaseExceptionGroup: with LeaseLostError, if another manager may lead now.
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
@@ -171,7 +171,7 @@ async def run_manager(config: Config, access: ClientConfig, *, clock: Clock | No
 
     Raises:
         ConfigError: an address to listen on is not available.
-        LeadLostError: another manager may lead now.
+        LeaseLostError: another manager may lead now.
     """
     clock = clock or Clock()
     metrics = Metrics(clock)

@@ -156,17 +156,23 @@ Change = Callable[[Obj], Obj]
 
 
 _WRITTEN_HERE = re.compile(rb'\{"kind":"[^"\\]+","apiVersion":"[^"\\]+","metadata":\{"')
-"""The beginning of all values that a Codec writes: such a value is known to be an object without being parsed."""
+"""The beginning of all values that a Codec writes."""
 
 
 class ComputeIndexAttrs:
     """Returns IndexAttrs of stored bytes, for objects read when the store opens or written by other servers.
 
-    Objects that this program wrote are parsed when a selector first asks for them, all other values at once.
+    A value is parsed at once, which shows whether it is an object. In a store that only this program writes to and that
+    keeps a checksum of each value, those that a Codec wrote are objects, and are parsed when a selector first asks.
+
+    Args:
+        table: the resources of the release.
+        customs: the kinds of custom resources.
+        verified: True for such a store; False for etcd, where others may have written anything.
     """
 
-    def __init__(self, table: ResourceTable, customs: CustomKinds) -> None:
-        self._customs = customs
+    def __init__(self, table: ResourceTable, customs: CustomKinds, *, verified: bool) -> None:
+        self._customs, self._verified = customs, verified
         self._rows = {row.storage_prefix: row for row in table}
         for row in table:
             if (row.group, row.version) == (row.storage_group, row.storage_version):
@@ -174,7 +180,9 @@ class ComputeIndexAttrs:
 
     def __call__(self, key: str, value: bytes) -> IndexAttrs:
         """Return the labels and fields of the object under a key; raises one of DECODE_ERRORS if there is no object."""
-        return LazyIndexAttrs(self._read, key, value) if _WRITTEN_HERE.match(value) else self._read(key, value)
+        if self._verified and _WRITTEN_HERE.match(value) and value.endswith(b"}"):
+            return LazyIndexAttrs(self._read, key, value)
+        return self._read(key, value)
 
     def _read(self, key: str, value: bytes) -> IndexAttrs:
         obj: Obj = orjson.loads(value)

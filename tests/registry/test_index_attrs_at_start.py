@@ -88,7 +88,7 @@ async def test_what_is_read_late_is_what_the_write_had_kept(config):
 @pytest.fixture
 async def attach():
     async with serving(Config(secure_port=0)) as running:
-        yield ComputeIndexAttrs(running.registry.table, CustomKinds(running.registry.table))
+        yield ComputeIndexAttrs(running.registry.table, CustomKinds(running.registry.table), verified=True)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,7 @@ async def test_an_object_in_a_form_that_others_write_is_parsed_at_once(attach, v
         b'{"kind":"Pod","apiVersion":"v1","metadata":{}}',
         b'{"kind":"Pod","apiVersion":"v1","metadata":[]}',
         b'{"kind":"Pod"',
+        b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"nodeName":"',
     ],
 )
 async def test_a_value_that_is_no_object_is_refused_at_the_start(config, value):
