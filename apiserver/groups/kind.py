@@ -32,6 +32,9 @@ class BuiltinKind:
         name: such as "Pod".
         plural: its name in paths, if that is not what `rows.plural_of` makes of its name.
         short: short names.
+        namespaced: whether its objects are in namespaces.
+        categories: names for several kinds at once, as in `kubectl get all`.
+        verbs: what can be done with it.
         subresources: its subresources, keys of rows.SUBRESOURCES. "status" is not among them: a kind has it when its
             definition has that property, so that it comes and goes with the release.
         fields: the fields that selectors may name besides metadata.name and metadata.namespace.

@@ -34,7 +34,7 @@ def called_in(node: ast.AST) -> set[str]:
 
 def test_three_paths_are_told_without_a_gap():
     assert TEXT.count("\n### ") == 3
-    assert len(PATHS) == 5
+    assert len(PATHS) == 6
     for path in PATHS:
         assert len(path) >= 5
         assert [here or callee for _, _, callee, here in path[:-1]] == [function for _, function, _, _ in path[1:]]
