@@ -80,7 +80,7 @@ class SpecCache:
         return b"", None
 
     def keep(self, key: bytes, cached_spec: CachedSpec) -> None:
-        """Cache a spec under its key; of too many, the one cached first is dropped, however often it was found since."""
+        """Cache a spec under its key; of too many, the one cached first is dropped, even if it was found since."""
         if len(self._specs) >= MAX_SPECS:
             del self._specs[next(iter(self._specs))]
         self._specs[key] = cached_spec

@@ -243,7 +243,7 @@ async def test_a_stream_that_fails_is_broken_off_and_not_answered_again(api, mon
     def fails(*_: Any) -> bytes:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(FrameEncoder, "shared", fails)
+    monkeypatch.setattr(FrameEncoder, "cached_frame", fails)
     await api.make("second")
     rest = await asyncio.wait_for(reader.read(), SECONDS)
     writer.close()
