@@ -9,7 +9,7 @@ from apiserver.api.quantity import QuantityError, parse
 from controller_manager.known_controllers import CONTROLLERS
 from controller_manager.kubelet.addresses import parse_network, prefix_for
 from controller_manager.kubelet.streams.settings import StreamSettings
-from controller_manager.reconcile.contract import Settings, Spec
+from controller_manager.reconcile.contract import ControllerSpec, Settings
 from controller_manager.reconcile.profile import PROFILES
 from controller_manager.runtime.leader_election import ElectionTimes
 
@@ -68,7 +68,7 @@ class Config:
     compatibility: str = "1.35"
     until_stdin_ends: bool = False
 
-    def selected_controllers(self) -> list[Spec]:
+    def selected_controllers(self) -> list[ControllerSpec]:
         """Return the controllers to run; nodes are only simulated together with kubelets, unless they are named."""
         selection = self.controllers
         if not is_enabled("kubelet", selection) and "node" not in selection:

@@ -43,11 +43,11 @@ def _of_queues(metrics: Metrics) -> Iterator[Metric]:
     yield _by_name("workqueue_depth", "Keys that wait for a worker.", depths)
     yield _by_name("workqueue_unfinished_work_seconds", "Work under way that is not counted as done.", unfinished)
     yield _by_name("workqueue_longest_running_processor_seconds", "How long the slowest worker is at it.", longest)
-    for meter, histograms in (
+    for metric, histograms in (
         (WAITED, {name: tally.waited for name, tally in tallies.items()}),
         (WORKED, {name: tally.worked for name, tally in tallies.items()}),
     ):
-        yield histogram(meter.name, meter.help, meter.labels, histograms.items())
+        yield histogram(metric.name, metric.help, metric.labels, histograms.items())
 
 
 def _by_name(name: str, about: str, values: dict[str, float]) -> Metric:
@@ -62,15 +62,15 @@ def _of_reconcilers(metrics: Metrics) -> Iterator[Metric]:
 
 
 def _measured(family: Family) -> Metric:
-    meter = family.meter
-    if meter.buckets:
-        return histogram(meter.name, meter.help, meter.labels, family.histograms.items())
-    return counter(meter.name, meter.help, meter.labels, family.counters.items())
+    metric = family.metric
+    if metric.buckets:
+        return histogram(metric.name, metric.help, metric.labels, family.histograms.items())
+    return counter(metric.name, metric.help, metric.labels, family.counters.items())
 
 
 def _read(read: Read) -> Metric:
-    return _gauge(read.gauge.meter, ((reading.labels, reading.value) for reading in read.readings()))
+    return _gauge(read.gauge.metric, ((reading.labels, reading.value) for reading in read.readings()))
 
 
-def _gauge(meter: MetricDef, values: Labeled[float]) -> Metric:
-    return gauge(meter.name, meter.help, meter.labels, values)
+def _gauge(metric: MetricDef, values: Labeled[float]) -> Metric:
+    return gauge(metric.name, metric.help, metric.labels, values)

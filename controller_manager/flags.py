@@ -10,7 +10,7 @@ from apiserver.component_base.flags import Help, add_process_flags, boolean, dur
 from controller_manager.config import Config, ConfigError, Election, check
 from controller_manager.known_controllers import CONTROLLERS
 from controller_manager.kubelet.streams.settings import StreamSettings
-from controller_manager.reconcile.contract import Settings, Spec
+from controller_manager.reconcile.contract import ControllerSpec, Settings
 from controller_manager.reconcile.profile import PROFILES
 from controller_manager.runtime.leader_election import ElectionTimes
 
@@ -221,7 +221,7 @@ def _simulation_flags(group: "argparse._ArgumentGroup") -> None:
     add("--kubelet-client-ca-file", type=Path, metavar="FILE", help="who signs the server's client certificate")
 
 
-def _workers(spec: Spec) -> str:
+def _workers(spec: ControllerSpec) -> str:
     return f"workers_{spec.name.replace('-', '_')}"
 
 

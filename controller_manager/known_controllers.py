@@ -24,10 +24,10 @@ from controller_manager.controllers.volume import ephemeral, persistentvolume, p
 from controller_manager.kruise import specs as kruise
 from controller_manager.kubelet.node import controller as node
 from controller_manager.kubelet.pods import controller as kubelet
-from controller_manager.reconcile.contract import Spec
+from controller_manager.reconcile.contract import ControllerSpec
 from controller_manager.scheduler import controller as scheduler
 
-_SPECS: tuple[Spec, ...] = (
+_SPECS: tuple[ControllerSpec, ...] = (
     deployment.SPEC,
     replicaset.SPEC,
     replicationcontroller.SPEC,
@@ -55,5 +55,5 @@ _SPECS: tuple[Spec, ...] = (
     *kruise.SPECS,
 )
 
-CONTROLLERS: Mapping[str, Spec] = {spec.name: spec for spec in _SPECS}
+CONTROLLERS: Mapping[str, ControllerSpec] = {spec.name: spec for spec in _SPECS}
 """Controllers by name."""

@@ -14,7 +14,7 @@ from controller_manager.health import serve_health
 from controller_manager.kubelet.streams.server import serving_streams
 from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.metrics import Metrics
-from controller_manager.reconcile.contract import Spec
+from controller_manager.reconcile.contract import ControllerSpec
 from controller_manager.reconcile.controller_runtime_metrics import RECONCILES
 from controller_manager.reconcile.profile import PROFILES
 from controller_manager.runtime.cache import Caches, KindCache
@@ -133,16 +133,16 @@ class Manager:
     async def _follow(self, cache: KindCache, *, metadata_only: bool = False) -> None:
         await follow(self._client, cache.kind, cache, clock=self._clock, metadata_only=metadata_only)
 
-    def _controller(self, spec: Spec, dependencies: Dependencies, metrics: Metrics) -> Controller:
+    def _controller(self, spec: ControllerSpec, dependencies: Dependencies, metrics: Metrics) -> Controller:
         name = spec.queue or spec.name
         queue = WorkQueue(QueueLimiter(self._clock), metrics.tally(name), self._clock.monotonic)
         metrics.queues[name] = queue
         workers = self._config.workers.get(spec.name, 0)
-        if RECONCILES in spec.meters:
+        if RECONCILES in spec.metrics:
             metrics.reconcilers[name] = workers or spec.workers
         return Controller(spec, queue, dependencies, workers=workers)
 
-    async def _resync(self, spec: Spec, seconds: float) -> None:
+    async def _resync(self, spec: ControllerSpec, seconds: float) -> None:
         while True:
             await self._clock.sleep(seconds)
             self.caches[spec.watches[0].kind].resync()

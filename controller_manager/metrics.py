@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from apiserver.component_base.histogram import Histogram
-from controller_manager.reconcile.contract import Gauge, Listers, Spec
-from controller_manager.reconcile.metric_defs import Measure, MetricDef, Sample, exponential
+from controller_manager.reconcile.contract import ControllerSpec, Gauge, Listers
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric, Sample, exponential
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.workqueue import WorkQueue
 
@@ -56,20 +56,20 @@ class QueueTally:
 
 @dataclass(slots=True)
 class Family:
-    """The values measured with one meter, by label values."""
+    """The values measured with one metric, by label values."""
 
-    meter: MetricDef
+    metric: MetricDef
     counters: dict[tuple[str, ...], float] = field(default_factory=dict)
     histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
 
     def add(self, labels: tuple[str, ...], value: float, *, times: int = 1) -> None:
         """Add a value, that many times."""
-        if not self.meter.buckets:
+        if not self.metric.buckets:
             self.counters[labels] = self.counters.get(labels, 0.0) + value * times
             return
         histogram = self.histograms.get(labels)
         if histogram is None:
-            histogram = self.histograms[labels] = Histogram(self.meter.buckets)
+            histogram = self.histograms[labels] = Histogram(self.metric.buckets)
         histogram.add(value, times)
 
 
@@ -94,7 +94,7 @@ class Metrics:
         durations: the durations of requests, by DURATIONS.
         leading: name of a Lease → True if this process leads.
         reconcilers: name of a queue of a controller with controller-runtime's metrics → number of its workers.
-        families: the controllers' own metrics, by name of the meter.
+        families: the controllers' own metrics, by name of the metric.
         gauges: the controllers' gauges.
     """
 
@@ -113,19 +113,23 @@ class Metrics:
         """Return the counts of a queue."""
         return self.tallies.setdefault(name, QueueTally())
 
-    def include(self, spec: Spec, listers: Listers) -> None:
-        """Add a controller's meters and gauges; meters without labels start at 0."""
-        for meter in (meter for meter in spec.meters if meter.is_in(listers.profile)):
-            family = self.families.setdefault(meter.name, Family(meter))
-            if not meter.labels:
+    def include(self, spec: ControllerSpec, listers: Listers) -> None:
+        """Add a controller's metrics and gauges; metrics without labels start at 0."""
+        for metric in (metric for metric in spec.metrics if metric.is_in(listers.profile)):
+            family = self.families.setdefault(metric.name, Family(metric))
+            if not metric.labels:
                 family.add((), 0.0, times=0)
-        self.gauges.extend(Read(gauge, listers) for gauge in spec.gauges if gauge.meter.is_in(listers.profile))
+        self.gauges.extend(Read(gauge, listers) for gauge in spec.gauges if gauge.metric.is_in(listers.profile))
 
-    def count(self, measure: Measure, elapsed: float) -> None:
-        """Count a plan's measurement that many seconds after its run began; ignore meters that the release lacks."""
-        family = self.families.get(measure.meter.name)
+    def count(self, measurement: RecordMetric, elapsed: float) -> None:
+        """Count a plan's measurement that many seconds after its run began; ignore metrics that the release lacks."""
+        family = self.families.get(measurement.metric.name)
         if family is not None:
-            family.add(measure.labels, measure.value + (elapsed if measure.elapsed else 0.0), times=measure.times)
+            family.add(
+                measurement.labels,
+                measurement.value + (elapsed if measurement.elapsed else 0.0),
+                times=measurement.times,
+            )
 
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
         """Count a request that was answered with a code, or failed with "<error>"."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj, labels_of, name_of
 from apiserver.api.selectors import label_selector_of
 from apiserver.api.validation.combinators import deeply_equal
-from controller_manager.reconcile.contract import Change, Key, Listers, Plan, Spec, Update, Watch
+from controller_manager.reconcile.contract import Change, ControllerSpec, Key, Listers, Plan, Update, Watch
 from controller_manager.reconcile.kinds import CLUSTER_ROLE
 
 
@@ -73,7 +73,7 @@ def reconcile(outdated: Outdated, _: float) -> Plan:
     yield Update(CLUSTER_ROLE, outdated.role | {"rules": outdated.rules})
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="clusterrole-aggregation",
     watches=(Watch(CLUSTER_ROLE, _aggregated),),
     observe=observe,

@@ -18,6 +18,7 @@ from controller_manager.reconcile.contract import (
     Action,
     Batch,
     Change,
+    ControllerSpec,
     Delete,
     DeleteAll,
     Key,
@@ -27,7 +28,6 @@ from controller_manager.reconcile.contract import (
     Plan,
     Requeue,
     RequeueAfter,
-    Spec,
     Update,
     Watch,
 )
@@ -264,7 +264,7 @@ def _finalize(namespace: Obj) -> Plan:
     yield from unless_gone(retry_on_conflict(NAMESPACE, namespace, write=write))
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="namespace",
     watches=(Watch(NAMESPACE, _namespace_changed), Watch(POD), Watch(EVERYTHING, _content_changed)),
     observe=observe,

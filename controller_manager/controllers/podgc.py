@@ -11,6 +11,7 @@ from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     Batch,
     Change,
+    ControllerSpec,
     DelayedKey,
     Delete,
     Get,
@@ -19,13 +20,12 @@ from controller_manager.reconcile.contract import (
     Patch,
     Plan,
     RequeueAfter,
-    Spec,
     Watch,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import NODE, POD
-from controller_manager.reconcile.metric_defs import Measure, MetricDef
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_ready, is_terminal
 from controller_manager.reconcile.times import format_time
 
@@ -146,7 +146,9 @@ def reconcile(garbage: Garbage, now: float) -> Plan:
     answers = yield Batch([_failure_patch(pod, condition, now) for pod in living])
     refused = {key_of(pod): answer for pod, answer in zip(living, answers, strict=True) if isinstance(answer, ApiError)}
     rest = [pod for pod in garbage.pods if key_of(pod) not in refused]
-    answers = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace=0) for pod in rest])
+    answers = yield Batch(
+        [Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace_period_seconds=0) for pod in rest]
+    )
     refused |= {key_of(pod): answer for pod, answer in zip(rest, answers, strict=True) if isinstance(answer, ApiError)}
     yield from _count_deletions(garbage, refused)
     for answer in refused.values():
@@ -154,13 +156,13 @@ def reconcile(garbage: Garbage, now: float) -> Plan:
             raise answer
 
 
-def _count_deletions(garbage: Garbage, refused: Collection[Key]) -> Iterator[Measure]:
+def _count_deletions(garbage: Garbage, refused: Collection[Key]) -> Iterator[RecordMetric]:
     """Count the pods to delete, and those that could not be deleted (gc_controller.go counts both)."""
     for pod, reason in zip(garbage.pods, garbage.reasons, strict=True):
         labels = (namespace_of(pod), reason)
-        yield Measure(FORCED_DELETIONS, labels=labels)
+        yield RecordMetric(FORCED_DELETIONS, labels=labels)
         if key_of(pod) in refused:
-            yield Measure(FAILED_DELETIONS, labels=labels)
+            yield RecordMetric(FAILED_DELETIONS, labels=labels)
 
 
 def _failure_patch(pod: Obj, condition: Obj | None, now: float) -> Patch:
@@ -175,15 +177,15 @@ def _failure_patch(pod: Obj, condition: Obj | None, now: float) -> Patch:
     return Patch(POD, key_of(pod), body, "status", STRATEGIC_PATCH)
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="podgc",
     watches=(Watch(POD, pod_changed), Watch(NODE, node_changed)),
     observe=observe,
     reconcile=reconcile,
     workers=1,
-    every=SWEEP_SECONDS,
-    periodic=(SWEEP_KEY,),
+    sync_period=SWEEP_SECONDS,
+    periodic_keys=(SWEEP_KEY,),
     indexes=(PODS_BY_NODE,),
     queue="orphaned_pods_nodes",
-    meters=(FORCED_DELETIONS, FAILED_DELETIONS),
+    metrics=(FORCED_DELETIONS, FAILED_DELETIONS),
 )

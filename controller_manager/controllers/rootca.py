@@ -11,11 +11,11 @@ from apiserver.api.meta import Obj, annotations_of, name_of, namespace_of
 from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.contract import (
     Change,
+    ControllerSpec,
     Create,
     Key,
     Listers,
     Plan,
-    Spec,
     Update,
     Watch,
     is_namespace_terminating,
@@ -88,7 +88,7 @@ def reconcile(observed: Observed, _: float) -> Plan:
             raise
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="root-ca-certificate-publisher",
     watches=(Watch(NAMESPACE, _namespace_changed), Watch(CONFIG_MAP, _config_map_changed)),
     observe=observe,

@@ -8,11 +8,11 @@ from apiserver.api.meta import namespace_of
 from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.contract import (
     Change,
+    ControllerSpec,
     Create,
     Key,
     Listers,
     Plan,
-    Spec,
     Watch,
     is_namespace_terminating,
 )
@@ -54,7 +54,7 @@ def reconcile(observed: Observed, _: float) -> Plan:
             raise
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="serviceaccount",
     watches=(Watch(NAMESPACE, _namespace_changed), Watch(SERVICE_ACCOUNT, _account_deleted)),
     observe=observe,

@@ -9,6 +9,7 @@ from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
     STRATEGIC_PATCH,
     Change,
+    ControllerSpec,
     Delete,
     Key,
     Listers,
@@ -16,12 +17,11 @@ from controller_manager.reconcile.contract import (
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Watch,
     key_of,
 )
 from controller_manager.reconcile.kinds import NODE, POD
-from controller_manager.reconcile.metric_defs import Measure, MetricDef
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_terminal
 from controller_manager.reconcile.taints import TaintTimes, no_execute, taints_of, tolerated_for
 from controller_manager.reconcile.times import format_time
@@ -127,11 +127,11 @@ def _evict(pod: Obj, now: float, *, late: float) -> Plan:
         if error.code not in (404, 409):  # gone, or replaced by another of its name
             raise
     else:
-        yield Measure(DELETIONS)
-        yield Measure(LATENCY, late, elapsed=True)
+        yield RecordMetric(DELETIONS)
+        yield RecordMetric(LATENCY, late, elapsed=True)
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="taint-eviction-controller",
     watches=(Watch(POD, _pod_changed), Watch(NODE, _node_changed)),
     observe=observe,
@@ -140,7 +140,7 @@ SPEC = Spec(
     workers=8,
     indexes=(PODS_BY_NODE,),
     views={TAINT_TIMES: TaintTimes},
-    feeds={TAINT_TIMES: (NODE,)},
+    view_kinds={TAINT_TIMES: (NODE,)},
     queue="noexec_taint_pod",
-    meters=(DELETIONS, LATENCY),
+    metrics=(DELETIONS, LATENCY),
 )

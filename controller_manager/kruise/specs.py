@@ -3,7 +3,7 @@
 from controller_manager.kruise.cloneset import controller as cloneset
 from controller_manager.kruise.statefulset import controller as statefulset
 from controller_manager.kruise.uniteddeployment import controller as uniteddeployment
-from controller_manager.reconcile.contract import Spec
+from controller_manager.reconcile.contract import ControllerSpec
 
-SPECS: tuple[Spec, ...] = (uniteddeployment.SPEC, cloneset.SPEC, statefulset.SPEC)
+SPECS: tuple[ControllerSpec, ...] = (uniteddeployment.SPEC, cloneset.SPEC, statefulset.SPEC)
 """The controllers of this package."""

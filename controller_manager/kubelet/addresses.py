@@ -45,7 +45,7 @@ class NodeBlocks:
         self._used: set[IPv4Network] = set()
         self._left: dict[tuple[str, int], Iterator[IPv4Network]] = {}
 
-    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Take over a node that came, changed or went."""
         del kind
         node = new or old
@@ -86,7 +86,7 @@ class PodAddresses:
         self._used: set[int] = set()
         self._last: dict[str, int] = {}
 
-    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Take over a pod that came, changed or went."""
         del kind
         pod = new or old

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
 from controller_manager.reconcile.kinds import POD, Kind, Served
-from controller_manager.reconcile.metric_defs import Measure, MetricDef, Sample
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric, Sample
 from controller_manager.reconcile.profile import Profile
 
 Key: TypeAlias = str
@@ -81,7 +81,7 @@ class Delete:
         uid: delete only the object with this uid.
         resource_version: delete it only if it still has this resourceVersion.
         propagation: "Background", "Foreground", "Orphan", or "" for the kind's own default.
-        grace: the grace period in seconds, None for the object's own.
+        grace_period_seconds: the grace period in seconds, None for the object's own.
     """
 
     kind: Kind
@@ -89,16 +89,16 @@ class Delete:
     uid: str = ""
     resource_version: str = ""
     propagation: str = ""
-    grace: int | None = None
+    grace_period_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteAll:
-    """DELETE a collection; the result is the response. `propagation` and `grace` are as in Delete."""
+    """DELETE a collection; the result is the response. `propagation` and `grace_period_seconds` are as in Delete."""
 
     kind: Kind
     namespace: str
-    grace: int | None = None
+    grace_period_seconds: int | None = None
     propagation: str = ""
 
 
@@ -175,7 +175,7 @@ class Enqueue:
     keys: Collection[Key]
 
 
-Action: TypeAlias = Request | Batch | RecordEvent | RequeueAfter | Requeue | Enqueue | Measure
+Action: TypeAlias = Request | Batch | RecordEvent | RequeueAfter | Requeue | Enqueue | RecordMetric
 BatchResult: TypeAlias = Obj | ApiError | None
 Plan: TypeAlias = Generator[Action, Any, None]
 
@@ -212,12 +212,18 @@ NAMESPACE_INDEX = "namespace"
 class View(Protocol):
     """Data that a controller derives from caches and keeps up to date, such as the free resources of each node."""
 
-    def change(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
         """Handle an object that was added (old is None), changed, or deleted (new is None)."""
 
 
 class Listers(Protocol):
-    """All caches, and the configuration of the cluster."""
+    """All caches, and the configuration of the cluster.
+
+    Attributes:
+        profile: the behaviour that depends on the Kubernetes release.
+        settings: the manager's flags that controllers read.
+        served: the kinds that the server serves.
+    """
 
     profile: Profile
     settings: "Settings"
@@ -342,15 +348,15 @@ PODS_BY_NODE = Index(POD, "node", _node_of)
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A meter that is read from the caches whenever metrics are scraped."""
+    """A metric that is read from the caches whenever metrics are scraped."""
 
-    meter: MetricDef
+    metric: MetricDef
     read: Callable[[Listers], Iterable[Sample]]
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
-    """A controller.
+class ControllerSpec:
+    """The definition of a controller.
 
     Attributes:
         name: its name in metrics and --controllers: "deployment".
@@ -362,15 +368,14 @@ class Spec:
         flag: the word in that flag: "deployment", "" for none.
         retries: how often a failing key is retried before it waits for the next event, None for ever.
         min_interval: minimum seconds between two syncs of one key, so that a burst of changes causes one sync.
-        every: seconds between two syncs of the `periodic` keys, 0 for none after the first.
-        periodic: the keys that are processed at start and then periodically.
+        sync_period: seconds between two syncs of the `periodic_keys`, 0 for none after the first.
+        periodic_keys: the keys that are processed at start and then periodically.
         indexes: the indexes that the controller uses.
         views: name → constructor of a view.
-        feeds: name of a view → the kinds that feed it.
+        view_kinds: name of a view → the kinds whose changes it gets.
         queue: the name of its work queue in metrics, if that is not its name.
-        meters: the meters that its plans use.
-        expectation_timeouts: the one of them that counts keys processed before the caches had seen their own
-            writes, by namespace and name; None for none.
+        metrics: the metrics that its plans record.
+        expectation_timeouts: the metric in `metrics` that counts expectation timeouts, by namespace and name.
         gauges: the gauges that are read from caches.
     """
 
@@ -383,13 +388,13 @@ class Spec:
     flag: str = ""
     retries: int | None = None
     min_interval: float = 0.0
-    every: float = 0.0
-    periodic: tuple[Key, ...] = ()
+    sync_period: float = 0.0
+    periodic_keys: tuple[Key, ...] = ()
     indexes: tuple[Index, ...] = ()
     views: Mapping[str, Callable[[], View]] = field(default_factory=dict)
-    feeds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
+    view_kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     queue: str = ""
-    meters: tuple[MetricDef, ...] = ()
+    metrics: tuple[MetricDef, ...] = ()
     expectation_timeouts: MetricDef | None = None
     gauges: tuple[Gauge, ...] = ()
 

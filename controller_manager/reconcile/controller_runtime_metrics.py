@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from apiserver.api.errors import ApiError
-from controller_manager.reconcile.contract import Action, Plan, Requeue, RequeueAfter, Spec
-from controller_manager.reconcile.metric_defs import Measure, MetricDef
+from controller_manager.reconcile.contract import Action, ControllerSpec, Plan, Requeue, RequeueAfter
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric
 
 _LABELS = ("controller",)
 RECONCILES = MetricDef(
@@ -35,25 +35,25 @@ MAX_CONCURRENT_RECONCILES = MetricDef(
 ACTIVE_WORKERS = MetricDef("controller_runtime_active_workers", "How many keys are being worked on.", _LABELS)
 
 
-def with_reconcile_metrics(spec: Spec) -> Spec:
-    """Return the controller's Spec with its syncs counted under the name of its queue."""
+def with_reconcile_metrics(spec: ControllerSpec) -> ControllerSpec:
+    """Return the controller's specification with its syncs counted under the name of its queue."""
     plan = partial(_count_reconcile, spec.queue or spec.name, spec.reconcile)
-    return replace(spec, reconcile=plan, meters=(*spec.meters, RECONCILES, RECONCILE_ERRORS, RECONCILE_SECONDS))
+    return replace(spec, reconcile=plan, metrics=(*spec.metrics, RECONCILES, RECONCILE_ERRORS, RECONCILE_SECONDS))
 
 
 def _count_reconcile(name: str, plan: Callable[[Any, float], Plan], observed: Any, now: float) -> Plan:
     try:
         result = yield from _result_of(plan(observed, now))
     except Exception:
-        yield Measure(RECONCILE_ERRORS, labels=(name,))
+        yield RecordMetric(RECONCILE_ERRORS, labels=(name,))
         yield from _measures(name, "error")
         raise
     yield from _measures(name, result)
 
 
 def _measures(name: str, result: str) -> Plan:
-    yield Measure(RECONCILES, labels=(name, result))
-    yield Measure(RECONCILE_SECONDS, 0.0, labels=(name,), elapsed=True)
+    yield RecordMetric(RECONCILES, labels=(name, result))
+    yield RecordMetric(RECONCILE_SECONDS, 0.0, labels=(name,), elapsed=True)
 
 
 def _result_of(plan: Plan) -> Generator[Action, Any, str]:

@@ -63,7 +63,7 @@ CLONE_SET = Kind("apps.kruise.io", "v1beta1", "CloneSet", "clonesets")
 ADVANCED_STATEFUL_SET = Kind("apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets")
 
 EVERYTHING = Kind("*", "*", "*", "*")
-"""In a Watch, or among the feeds of a view: every kind that can be listed, watched and deleted, including kinds that
+"""In a Watch, or among the kinds of a view: every kind that can be listed, watched and deleted, including kinds that
 the server begins to serve later; kinds that no SPEC names are watched as metadata only.
 """
 

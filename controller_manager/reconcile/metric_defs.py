@@ -30,16 +30,16 @@ class MetricDef:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class RecordMetric:
     """An action that increases a counter by a value, or adds it to a histogram; it never fails.
 
     Attributes:
-        labels: the values of the meter's labels, in their order.
+        labels: the values of the metric's labels, in their order.
         times: how many times the value is counted.
         elapsed: True to add the seconds since this sync of the key began.
     """
 
-    meter: MetricDef
+    metric: MetricDef
     value: float = 1.0
     labels: tuple[str, ...] = ()
     times: int = 1

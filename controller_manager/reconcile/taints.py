@@ -137,7 +137,7 @@ class TaintTimes:
     def __init__(self) -> None:
         self._first: dict[str, dict[TaintKey, float]] = {}
 
-    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Forget the taints that a node no longer has."""
         del kind
         node = new or old

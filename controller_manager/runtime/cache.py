@@ -15,10 +15,10 @@ from controller_manager.reconcile.contract import (
     ORPHAN_INDEX,
     OWNER_INDEX,
     Change,
+    ControllerSpec,
     Index,
     Key,
     Settings,
-    Spec,
     View,
     key_of,
 )
@@ -267,7 +267,7 @@ class Caches:
         """Return the view of that name."""
         return self.views[name]
 
-    def prepare_for(self, spec: Spec) -> None:
+    def prepare_for(self, spec: ControllerSpec) -> None:
         """Create the caches, indexes and views that a controller needs, before they are filled."""
         for watch in spec.watches:
             if watch.kind != EVERYTHING:
@@ -277,7 +277,7 @@ class Caches:
         for name, make in spec.views.items():
             if name not in self.views:
                 self.views[name] = make()
-                for kind in spec.feeds.get(name, ()):
+                for kind in spec.view_kinds.get(name, ()):
                     self.add_listener(kind, partial(_feeder, self.views[name]))
 
     def get_or_create(self, kind: Kind) -> KindCache:
@@ -319,4 +319,4 @@ class Caches:
 
 
 def _feeder(view: View, kind: Kind) -> Listener:
-    return lambda change: view.change(kind, change.old, change.new)
+    return lambda change: view.apply_change(kind, change.old, change.new)

@@ -14,6 +14,7 @@ from controller_manager.reconcile.contract import (
     Batch,
     BatchResult,
     Change,
+    ControllerSpec,
     DelayedKey,
     Enqueue,
     Key,
@@ -22,7 +23,6 @@ from controller_manager.reconcile.contract import (
     Request,
     Requeue,
     RequeueAfter,
-    Spec,
     Trigger,
     enqueue_self,
     is_namespace_terminating,
@@ -30,7 +30,7 @@ from controller_manager.reconcile.contract import (
     triggered_keys,
 )
 from controller_manager.reconcile.kinds import Kind
-from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.metric_defs import RecordMetric
 from controller_manager.runtime.cache import Caches, Listener
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.expectations import Expectations
@@ -61,7 +61,7 @@ class EventRecorder(Protocol):
         """Have an Event sent in the background."""
 
 
-def _ignore_measure(measure: Measure, elapsed: float) -> None:
+def _ignore_measurement(measurement: RecordMetric, elapsed: float) -> None:
     """Ignore a measurement."""
 
 
@@ -77,7 +77,7 @@ class Dependencies:
     server: RequestSender
     recorder: EventRecorder
     clock: Clock
-    record_measurement: Callable[[Measure, float], None] = _ignore_measure
+    record_measurement: Callable[[RecordMetric, float], None] = _ignore_measurement
 
 
 class Controller:
@@ -88,7 +88,7 @@ class Controller:
         queue: the keys to process.
     """
 
-    def __init__(self, spec: Spec, queue: WorkQueue, dependencies: Dependencies, *, workers: int = 0) -> None:
+    def __init__(self, spec: ControllerSpec, queue: WorkQueue, dependencies: Dependencies, *, workers: int = 0) -> None:
         self.spec = spec
         self.queue = queue
         self._dependencies = dependencies
@@ -107,7 +107,7 @@ class Controller:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._workers):
                     group.create_task(self._run_worker())
-                if self.spec.periodic:
+                if self.spec.periodic_keys:
                     group.create_task(self._enqueue_periodically())
         finally:
             self.queue.shut_down()
@@ -137,16 +137,16 @@ class Controller:
         if self.spec.expectation_timeouts is not None:
             namespace, _, name = key.rpartition("/")
             self._dependencies.record_measurement(
-                Measure(self.spec.expectation_timeouts, labels=(namespace, name)), 0.0
+                RecordMetric(self.spec.expectation_timeouts, labels=(namespace, name)), 0.0
             )
 
     async def _enqueue_periodically(self) -> None:
         while True:
-            for key in self.spec.periodic:
+            for key in self.spec.periodic_keys:
                 self.queue.add(key)
-            if not self.spec.every:
+            if not self.spec.sync_period:
                 return
-            await self._dependencies.clock.sleep(self.spec.every)
+            await self._dependencies.clock.sleep(self.spec.sync_period)
 
     async def _run_worker(self) -> None:
         while True:
@@ -233,7 +233,7 @@ class Controller:
                     self.queue.add(other)
             case Batch(requests=requests, slow_start=slow):
                 return await self._send_batch(requests, key, slow_start=slow)
-            case Measure():
+            case RecordMetric():
                 self._dependencies.record_measurement(
                     action, self._dependencies.clock.monotonic() - self.queue.processing[key]
                 )

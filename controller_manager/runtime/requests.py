@@ -77,8 +77,8 @@ def http_request(request: Request) -> HttpRequest:
             return HttpRequest("PATCH", _target(path), orjson.dumps(body), content_type)
         case Delete(kind, key):
             return HttpRequest("DELETE", _target(kind.path(*split_key(key))), _delete_options(request))
-        case DeleteAll(kind, namespace, grace, propagation):
-            options = _options(propagationPolicy=propagation or None, gracePeriodSeconds=grace)
+        case DeleteAll(kind, namespace, grace_period_seconds, propagation):
+            options = _options(propagationPolicy=propagation or None, gracePeriodSeconds=grace_period_seconds)
             return HttpRequest("DELETE", _target(kind.path(namespace)), options)
         case Get(kind, key, subresource):
             return HttpRequest("GET", _target(kind.path(*split_key(key), subresource)))
@@ -131,7 +131,7 @@ def _delete_options(request: Delete) -> bytes:
     return _options(
         preconditions={name: value for name, value in guards.items() if value} or None,
         propagationPolicy=request.propagation or None,
-        gracePeriodSeconds=request.grace,
+        gracePeriodSeconds=request.grace_period_seconds,
     )
 
 

@@ -76,7 +76,7 @@ class SchedulerView:
     reserved: set[str] = field(default_factory=set)
     alarm: float = 0.0
 
-    def change(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
         """Update the view with an event of the watch."""
         match kind.kind:
             case "Pod":

@@ -18,6 +18,7 @@ from controller_manager.reconcile.contract import (
     Action,
     Batch,
     BatchResult,
+    ControllerSpec,
     Create,
     Enqueue,
     Patch,
@@ -25,7 +26,6 @@ from controller_manager.reconcile.contract import (
     RecordEvent,
     Request,
     RequeueAfter,
-    Spec,
     Watch,
     key_of,
 )
@@ -55,7 +55,7 @@ from controller_manager.scheduler.context import (
     volume_changed,
 )
 from controller_manager.scheduler.failures import Attempt, AttemptError, handle_failures
-from controller_manager.scheduler.metrics import METERS, PENDING_PODS, Result, count_attempts, observe_pod_attempts
+from controller_manager.scheduler.metrics import METRICS, PENDING_PODS, Result, count_attempts, observe_pod_attempts
 from controller_manager.scheduler.schedule_one import FitError, ScheduleResult, schedule_pod
 from controller_manager.scheduler.scheduling_queue import QueuePart
 from controller_manager.scheduler.volume_binding import Bindings, binding_error
@@ -278,7 +278,7 @@ def _release_room(observed: Observed, attempt: Attempt, *, now: float) -> None:
         view.retry_on_free_node(placed.node.name)
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="scheduler",
     watches=(
         Watch(POD, pod_changed),
@@ -292,11 +292,11 @@ SPEC = Spec(
     reconcile=reconcile,
     source="default-scheduler",
     workers=100,
-    every=FLUSH_SECONDS,
-    periodic=(FLUSH_KEY,),
+    sync_period=FLUSH_SECONDS,
+    periodic_keys=(FLUSH_KEY,),
     indexes=(PODS_BY_NODE, PODS_BY_CLAIM, FREE_VOLUMES, VOLUMES_BY_CLAIM),
     views={SCHEDULER_VIEW: SchedulerView},
-    feeds={SCHEDULER_VIEW: (POD, NODE, NAMESPACE, SERVICE)},
-    meters=METERS,
+    view_kinds={SCHEDULER_VIEW: (POD, NODE, NAMESPACE, SERVICE)},
+    metrics=METRICS,
     gauges=(PENDING_PODS,),
 )

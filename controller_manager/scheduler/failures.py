@@ -19,7 +19,7 @@ from controller_manager.reconcile.contract import (
 )
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import POD
-from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.metric_defs import RecordMetric
 from controller_manager.scheduler.context import Observed
 from controller_manager.scheduler.metrics import PREEMPTIONS, VICTIMS, Result, count_attempts
 from controller_manager.scheduler.schedule_one import FitError, ScheduleResult
@@ -101,7 +101,7 @@ def _count_attempts(attempts: Sequence[Attempt], scheduler: str) -> Plan:
     refused = sum(isinstance(attempt.outcome, FitError) for attempt in attempts)
     yield from count_attempts([Result.UNSCHEDULABLE] * refused + [Result.ERROR] * (len(attempts) - refused), scheduler)
     if refused:
-        yield Measure(PREEMPTIONS, times=refused)
+        yield RecordMetric(PREEMPTIONS, times=refused)
 
 
 def _delete_victims(observed: Observed, attempt: Attempt, refused: FitError, *, now: float) -> Plan:
@@ -111,7 +111,7 @@ def _delete_victims(observed: Observed, attempt: Attempt, refused: FitError, *, 
     retried_keys = [key for uid in refused.demoted_uids if (key := queue.retry(uid))]
     if retried_keys:
         yield Batch([_status_patch(key, NO_NOMINATION) for key in retried_keys])
-    yield Measure(VICTIMS, float(len(refused.candidate.victims)))
+    yield RecordMetric(VICTIMS, float(len(refused.candidate.victims)))
     victims = [victim.pod for victim in refused.candidate.victims if not is_deleting(victim.pod)]
     marks = {
         key_of(pod): body

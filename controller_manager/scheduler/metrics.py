@@ -8,7 +8,7 @@ from apiserver.api.meta import Obj
 from controller_manager.reconcile.contract import Gauge, Listers
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import POD
-from controller_manager.reconcile.metric_defs import Measure, MetricDef, Sample, exponential
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric, Sample, exponential
 from controller_manager.scheduler.context import SCHEDULER_VIEW, SchedulerView
 from controller_manager.scheduler.scheduling_queue import QueuePart
 
@@ -35,12 +35,12 @@ POD_ATTEMPTS = MetricDef(
 )
 PREEMPTIONS = MetricDef("scheduler_preemption_attempts_total", "How often room was looked for by having other pods go.")
 VICTIMS = MetricDef("scheduler_preemption_victims", "How many pods had to go for one.", buckets=exponential(1, 2, 7))
-METERS = (ATTEMPTS, ATTEMPT_DURATION, POD_ATTEMPTS, PREEMPTIONS, VICTIMS)
+METRICS = (ATTEMPTS, ATTEMPT_DURATION, POD_ATTEMPTS, PREEMPTIONS, VICTIMS)
 
 _QUEUE_NAMES = {QueuePart.ACTIVE: "active", QueuePart.BACKOFF: "backoff", QueuePart.UNSCHEDULABLE: "unschedulable"}
 
 
-def count_attempts(results: Iterable[Result], scheduler: str) -> Iterator[Measure]:
+def count_attempts(results: Iterable[Result], scheduler: str) -> Iterator[RecordMetric]:
     """Count attempts that end now, by result.
 
     Args:
@@ -48,14 +48,14 @@ def count_attempts(results: Iterable[Result], scheduler: str) -> Iterator[Measur
         scheduler: the scheduler's name, which upstream calls a profile.
     """
     for result, times in Counter(results).items():
-        yield Measure(ATTEMPTS, labels=(result.value, scheduler), times=times)
-        yield Measure(ATTEMPT_DURATION, 0.0, labels=(result.value, scheduler), times=times, elapsed=True)
+        yield RecordMetric(ATTEMPTS, labels=(result.value, scheduler), times=times)
+        yield RecordMetric(ATTEMPT_DURATION, 0.0, labels=(result.value, scheduler), times=times, elapsed=True)
 
 
-def observe_pod_attempts(failures: Iterable[int]) -> Iterator[Measure]:
+def observe_pod_attempts(failures: Iterable[int]) -> Iterator[RecordMetric]:
     """Observe how many attempts it took to schedule pods, given how many attempts failed before."""
     for before, times in Counter(failures).items():
-        yield Measure(POD_ATTEMPTS, before + 1.0, times=times)
+        yield RecordMetric(POD_ATTEMPTS, before + 1.0, times=times)
 
 
 def _pending_pods(listers: Listers) -> Iterable[Sample]:

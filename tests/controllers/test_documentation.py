@@ -63,12 +63,12 @@ def test_the_releases_differ_as_their_profiles_do() -> None:
     assert f"| what differs | {' | '.join(PROFILES)} |" in TEXT
 
 
-def meters() -> dict[str, tuple[str, ...]]:
+def defined_metrics() -> dict[str, tuple[str, ...]]:
     """Name → labels of what controllers measure and of what is read of them."""
     metrics = {}
     for spec in CONTROLLERS.values():
-        for meter in (*spec.meters, *(gauge.meter for gauge in spec.gauges)):
-            metrics[meter.name] = meter.labels
+        for metric in (*spec.metrics, *(gauge.metric for gauge in spec.gauges)):
+            metrics[metric.name] = metric.labels
     return metrics
 
 
@@ -79,4 +79,4 @@ def test_every_metric_of_a_controller_is_documented_with_its_labels() -> None:
         for name in re.findall(r"`(\w+)`", names)
     }
     general = {name for name in documented if name.startswith(GENERAL)}
-    assert {name: labels for name, labels in documented.items() if name not in general} == meters()
+    assert {name: labels for name, labels in documented.items() if name not in general} == defined_metrics()

@@ -108,7 +108,7 @@ async def test_a_budget_lets_pods_go_one_by_one_as_others_come(cluster):
     assert refused.value.details is not None
     assert refused.value.details["causes"][0]["reason"] == "DisruptionBudget"
     await cluster.until(allows(0, 1))
-    await cluster.client.perform(Delete(POD, "default/a", grace=0))
+    await cluster.client.perform(Delete(POD, "default/a", grace_period_seconds=0))
     await cluster.make_pod("c")
     status = await cluster.until(allows(1, 2))
     assert "disruptedPods" not in status

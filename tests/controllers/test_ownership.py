@@ -38,8 +38,8 @@ def graph():
 @pytest.fixture
 def seen(graph):
     """A graph that has seen a ReplicaSet and its pod."""
-    graph.change(REPLICA_SET, None, replica_set())
-    graph.change(POD, None, pod("pod", refer()))
+    graph.apply_change(REPLICA_SET, None, replica_set())
+    graph.apply_change(POD, None, pod("pod", refer()))
     graph.record_owner(REPLICA_SET, replica_set())
     graph.take_marked()
     return graph
@@ -48,7 +48,7 @@ def seen(graph):
 def due(graph, *changes):
     graph.take_marked()
     for kind, old, new in changes:
-        graph.change(kind, old, new)
+        graph.apply_change(kind, old, new)
     return list(graph.take_marked())
 
 
@@ -96,7 +96,7 @@ def test_another_version_of_the_same_group_names_the_same_owner(seen):
 
 
 def test_an_owner_that_comes_after_its_dependents_is_compared_with_what_they_say(graph):
-    graph.change(POD, None, pod("a", refer(kind="Deployment")))
+    graph.apply_change(POD, None, pod("a", refer(kind="Deployment")))
     assert due(graph, (REPLICA_SET, None, replica_set())) == ["uid/uid-rs"]
 
 
@@ -134,12 +134,12 @@ def test_an_orphaning_owner_is_due_and_its_dependents_are_not(seen):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_waiting_owner_is_due_when_a_dependent_lets_it_go(seen, after, why):
-    seen.change(REPLICA_SET, replica_set(), replica_set(**FOREGROUND))
+    seen.apply_change(REPLICA_SET, replica_set(), replica_set(**FOREGROUND))
     assert "replicasets.apps/ns/rs" in due(seen, (POD, pod("pod", refer()), after)), why
 
 
 def test_the_last_dependent_takes_the_memory_of_its_owner_along(seen):
-    seen.change(POD, pod("pod", refer()), None)
+    seen.apply_change(POD, pod("pod", refer()), None)
     assert seen.owners == {}
 
 

@@ -52,7 +52,7 @@ def do(reconcile):
 
 
 def deleted(done):
-    assert all(request.grace == 0 for request in done.of(Delete))
+    assert all(request.grace_period_seconds == 0 for request in done.of(Delete))
     return [request.key.removeprefix("default/") for request in done.of(Delete)]
 
 
@@ -196,4 +196,4 @@ def test_a_missing_node_is_in_quarantine_for_forty_seconds(make_world, kind, old
 
 
 def test_a_sweep_is_every_twenty_seconds():
-    assert (SPEC.every, SPEC.periodic) == (20.0, (SWEEP,))
+    assert (SPEC.sync_period, SPEC.periodic_keys) == (20.0, (SWEEP,))

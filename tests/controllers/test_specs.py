@@ -48,4 +48,4 @@ def test_events_and_metrics_bear_the_names_that_upstream_gives_them():
 def test_a_controller_declares_all_meters_that_its_module_counts_with(spec):
     module = import_module(spec.reconcile.__module__)
     used = {value.name for value in vars(module).values() if isinstance(value, MetricDef)}
-    assert used <= {meter.name for meter in spec.meters}
+    assert used <= {metric.name for metric in spec.metrics}

@@ -3,7 +3,15 @@
 import pytest
 
 from apiserver.api.errors import not_found
-from controller_manager.reconcile.contract import Delete, RecordEvent, Requeue, RequeueAfter, Spec, Watch, enqueue_self
+from controller_manager.reconcile.contract import (
+    ControllerSpec,
+    Delete,
+    RecordEvent,
+    Requeue,
+    RequeueAfter,
+    Watch,
+    enqueue_self,
+)
 from controller_manager.reconcile.controller_runtime_metrics import (
     RECONCILE_ERRORS,
     RECONCILE_SECONDS,
@@ -11,7 +19,7 @@ from controller_manager.reconcile.controller_runtime_metrics import (
     with_reconcile_metrics,
 )
 from controller_manager.reconcile.kinds import CONFIG_MAP
-from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.metric_defs import RecordMetric
 
 GONE = not_found("", "configmaps", "x")
 REMOVAL = Delete(CONFIG_MAP, "ns/x")
@@ -48,7 +56,9 @@ def breaks(seen, now):
 
 def spec(plan, **more):
     watches = (Watch(CONFIG_MAP, enqueue_self),)
-    return with_reconcile_metrics(Spec("x", watches, lambda world, key: world[CONFIG_MAP].get(key), plan, **more))
+    return with_reconcile_metrics(
+        ControllerSpec("x", watches, lambda world, key: world[CONFIG_MAP].get(key), plan, **more)
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,9 +77,12 @@ def test_each_run_is_counted_by_what_came_of_it(reconcile, plan, result):
     done = reconcile(spec(plan, queue="x-controller"), "ns/x", objects, lambda _: GONE)
 
     name = ("x-controller",)
-    errors = [Measure(RECONCILE_ERRORS, labels=name)] if result == "error" else []
-    counted = [Measure(RECONCILES, labels=(*name, result)), Measure(RECONCILE_SECONDS, 0.0, labels=name, elapsed=True)]
-    assert done.of(Measure) == errors + counted
+    errors = [RecordMetric(RECONCILE_ERRORS, labels=name)] if result == "error" else []
+    counted = [
+        RecordMetric(RECONCILES, labels=(*name, result)),
+        RecordMetric(RECONCILE_SECONDS, 0.0, labels=name, elapsed=True),
+    ]
+    assert done.of(RecordMetric) == errors + counted
     assert done.error is (GONE if result == "error" else None)
 
 
@@ -77,10 +90,10 @@ def test_a_run_that_breaks_is_counted_and_breaks_all_the_same(reconcile):
     raising_spec = spec(breaks)
     plan = raising_spec.reconcile({"metadata": {"name": "x"}}, 0.0)
     assert isinstance(next(plan), RecordEvent)
-    assert next(plan) == Measure(RECONCILE_ERRORS, labels=("x",))
+    assert next(plan) == RecordMetric(RECONCILE_ERRORS, labels=("x",))
     with pytest.raises(KeyError):
         list(plan)
 
 
 def test_what_a_controller_measures_otherwise_stays():
-    assert spec(nothing, meters=(RECONCILES,)).meters == (RECONCILES, RECONCILES, RECONCILE_ERRORS, RECONCILE_SECONDS)
+    assert spec(nothing, metrics=(RECONCILES,)).metrics == (RECONCILES, RECONCILES, RECONCILE_ERRORS, RECONCILE_SECONDS)

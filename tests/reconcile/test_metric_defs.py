@@ -11,7 +11,7 @@ from controller_manager.controllers.replicaset.controller import age_ratios
 from controller_manager.controllers.statefulset.metrics import allowed, unavailable
 from controller_manager.reconcile.contract import Delete, Get, Patch
 from controller_manager.reconcile.kinds import NODE, POD, REPLICA_SET
-from controller_manager.reconcile.metric_defs import Measure, MetricDef
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric
 from controller_manager.reconcile.node_metrics import EVICTIONS, zone_of
 from controller_manager.reconcile.profile import PROFILES
 from controller_manager.reconcile.times import format_time
@@ -38,9 +38,9 @@ def a_pod(name="p", age=60.0, *, ready=True, node="n1", phase="Running", deletin
     return {"metadata": meta, "spec": {"nodeName": node}, "status": {"phase": phase, "conditions": conditions}}
 
 
-def measured(done, meter):
-    """The values of a meter with their labels, as often as they were measured."""
-    return [(m.value, m.labels) for m in done.of(Measure) if m.meter.name == meter.name for _ in range(m.times)]
+def measured(done, metric):
+    """The values of a metric with their labels, as often as they were measured."""
+    return [(m.value, m.labels) for m in done.of(RecordMetric) if m.metric.name == metric.name for _ in range(m.times)]
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_pods_that_are_thrown_out_are_counted_with_how_late_that_was(reconcile, 
     taint = {"key": "example.com/out", "effect": "NoExecute", "timeAdded": format_time(NOW - 5)}
     objects = {POD: [a_pod()], NODE: [a_node(taints=[taint])]}
     done = reconcile(tainteviction.SPEC, "ns/p", objects, lambda _: error or {})
-    assert [m.meter for m in done.of(Measure)] == [tainteviction.DELETIONS, tainteviction.LATENCY][: 2 * times]
-    assert all(m.elapsed == (m.meter is tainteviction.LATENCY) for m in done.of(Measure))
+    assert [m.metric for m in done.of(RecordMetric)] == [tainteviction.DELETIONS, tainteviction.LATENCY][: 2 * times]
+    assert all(m.elapsed == (m.metric is tainteviction.LATENCY) for m in done.of(RecordMetric))
 
 
 @pytest.mark.parametrize(

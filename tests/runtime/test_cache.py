@@ -6,7 +6,15 @@ import logging
 import pytest
 from running_controller import no_plan
 
-from controller_manager.reconcile.contract import NAMESPACE_INDEX, ORPHAN_INDEX, OWNER_INDEX, Change, Index, Spec, Watch
+from controller_manager.reconcile.contract import (
+    NAMESPACE_INDEX,
+    ORPHAN_INDEX,
+    OWNER_INDEX,
+    Change,
+    ControllerSpec,
+    Index,
+    Watch,
+)
 from controller_manager.reconcile.kinds import CONFIG_MAP, EVERYTHING, POD, Kind
 from controller_manager.runtime.cache import Caches, KindCache, revision_number, revision_of
 
@@ -331,17 +339,17 @@ class CountingView:
     def __init__(self):
         self.changes = []
 
-    def change(self, kind, old, new):
+    def apply_change(self, kind, old, new):
         self.changes.append((kind, old is None, new is None))
 
 
 def a_spec(name, *watches, **more):
-    return Spec(name=name, watches=watches, observe=lambda *_: None, reconcile=no_plan, **more)
+    return ControllerSpec(name=name, watches=watches, observe=lambda *_: None, reconcile=no_plan, **more)
 
 
 def test_a_view_is_made_once_and_hears_of_the_kinds_that_feed_it():
     caches = Caches()
-    more = {"views": {"room": CountingView}, "feeds": {"room": (POD, CONFIG_MAP)}}
+    more = {"views": {"room": CountingView}, "view_kinds": {"room": (POD, CONFIG_MAP)}}
     caches.prepare_for(a_spec("one", Watch(POD), **more))
     first = caches.view("room")
     caches.prepare_for(a_spec("two", Watch(POD), **more))

@@ -70,7 +70,7 @@ async def test_a_list_has_all_pages_and_metadata_alone(client, monkeypatch):
     items = await client.perform(ListAll(CONFIG_MAP, "default"))
     assert [item["metadata"]["name"] for item in items] == ["kube-root-ca.crt", "m0", "m1", "m2", "m3", "m4"]
     assert {item["kind"] for item in items} == {"PartialObjectMetadata"}
-    await client.perform(DeleteAll(CONFIG_MAP, "default", grace=0))
+    await client.perform(DeleteAll(CONFIG_MAP, "default", grace_period_seconds=0))
     assert await client.perform(ListAll(CONFIG_MAP, "default")) == []
 
 

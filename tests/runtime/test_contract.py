@@ -7,8 +7,8 @@ from apiserver.api.errors import ApiError
 from apiserver.api.schema import available_versions
 from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
+    ControllerSpec,
     Settings,
-    Spec,
     is_namespace_terminating,
     key_of,
     split_key,
@@ -62,7 +62,7 @@ def test_unless_flags_say_otherwise_the_settings_are_kube_controller_managers():
 
 
 def test_a_controller_has_five_workers_unless_it_says_otherwise():
-    assert Spec("x", (), lambda *_: None, no_plan).workers == 5
+    assert ControllerSpec("x", (), lambda *_: None, no_plan).workers == 5
 
 
 @pytest.mark.parametrize(

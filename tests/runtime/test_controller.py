@@ -87,7 +87,7 @@ async def test_a_burst_of_changes_is_one_run_where_a_controller_has_a_pace(make_
 
 
 async def test_periodic_keys_run_at_the_start_and_after_every_period(make_stage):
-    stage = make_stage(nothing, every=20.0, periodic=("tick",))
+    stage = make_stage(nothing, sync_period=20.0, periodic_keys=("tick",))
     await stage.run(50)
     assert stage.times("tick") == [0, 20, 40]
 
@@ -106,7 +106,7 @@ async def test_workers_are_as_many_as_are_asked_for(loop_clock, make_stage):
 
 
 async def test_periodic_keys_without_a_period_run_once(make_stage):
-    stage = make_stage(nothing, periodic=("tick",))
+    stage = make_stage(nothing, periodic_keys=("tick",))
     await stage.run(1000)
     assert stage.times("tick") == [0]
 

@@ -11,7 +11,7 @@ from running_controller import Server, creations, pod
 from apiserver.api import errors
 from controller_manager.reconcile.contract import Batch, Create, Delete, Watch
 from controller_manager.reconcile.kinds import CONFIG_MAP, POD
-from controller_manager.reconcile.metric_defs import Measure, MetricDef
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric
 from controller_manager.runtime.controller import Controller
 from controller_manager.runtime.expectations import SETTLE_SECONDS, TIMEOUT
 from controller_manager.runtime.requests import connection_lost
@@ -45,7 +45,7 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
         await stage.run(400)
         first, second = stage.times("a/x")
         assert second - first == TIMEOUT
-        assert counted == ([(Measure(leaks, labels=("a", "x")), 0.0)] if metric else [])
+        assert counted == ([(RecordMetric(leaks, labels=("a", "x")), 0.0)] if metric else [])
 
 
 class UnansweringServer:

@@ -9,7 +9,7 @@ from running_controller import Server, creations, pod
 from apiserver.api import errors
 from controller_manager.reconcile.contract import Batch, Create, RecordEvent, RequeueAfter, Watch
 from controller_manager.reconcile.kinds import POD
-from controller_manager.reconcile.metric_defs import Measure, MetricDef
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric
 from controller_manager.runtime.controller import Controller
 
 pytestmark = pytest.mark.looptime
@@ -110,7 +110,7 @@ async def test_a_plan_is_closed_before_it_runs_again_also_where_its_action_break
 
 
 async def test_what_a_plan_measures_is_counted_with_the_time_since_it_began(make_stage):
-    counted, measure = [], Measure(MetricDef("took", "Seconds.", ()))
+    counted, measure = [], RecordMetric(MetricDef("took", "Seconds.", ()))
 
     class SlowServer(Server):
         async def perform_all(self, requests):

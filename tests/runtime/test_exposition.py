@@ -6,8 +6,8 @@ from running_controller import no_plan
 
 from controller_manager.exposition import exposition
 from controller_manager.metrics import Metrics
-from controller_manager.reconcile.contract import Gauge, Spec
-from controller_manager.reconcile.metric_defs import Measure, MetricDef, Sample
+from controller_manager.reconcile.contract import ControllerSpec, Gauge
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric, Sample
 from controller_manager.reconcile.profile import PROFILES
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.clock import Clock
@@ -26,8 +26,8 @@ def metrics() -> Metrics:
     return Metrics(Clock())
 
 
-def spec(*meters, gauges=()) -> Spec:
-    return Spec("x", (), lambda *_: None, no_plan, meters=meters, gauges=gauges)
+def spec(*metrics, gauges=()) -> ControllerSpec:
+    return ControllerSpec("x", (), lambda *_: None, no_plan, metrics=metrics, gauges=gauges)
 
 
 def samples_of(metrics) -> dict[str, dict[tuple[str, ...], float]]:
@@ -47,12 +47,12 @@ def test_what_has_no_labels_begins_at_nothing_and_the_rest_is_left_out(metrics) 
 
 def test_counters_grow_and_histograms_take_values_in(metrics) -> None:
     metrics.include(spec(COUNTER, BY_KIND, LATENCY), Caches())
-    metrics.count(Measure(COUNTER), elapsed=9.0)
-    metrics.count(Measure(COUNTER, 2.0, times=3), elapsed=9.0)
-    metrics.count(Measure(BY_KIND, labels=("pod",)), elapsed=9.0)
-    metrics.count(Measure(LATENCY, 0.5, ("pod",)), elapsed=9.0)
-    metrics.count(Measure(LATENCY, 0.6, ("pod",), times=2), elapsed=9.0)
-    metrics.count(Measure(LATENCY, 2.0, ("pod",), elapsed=True), elapsed=9.0)
+    metrics.count(RecordMetric(COUNTER), elapsed=9.0)
+    metrics.count(RecordMetric(COUNTER, 2.0, times=3), elapsed=9.0)
+    metrics.count(RecordMetric(BY_KIND, labels=("pod",)), elapsed=9.0)
+    metrics.count(RecordMetric(LATENCY, 0.5, ("pod",)), elapsed=9.0)
+    metrics.count(RecordMetric(LATENCY, 0.6, ("pod",), times=2), elapsed=9.0)
+    metrics.count(RecordMetric(LATENCY, 2.0, ("pod",), elapsed=True), elapsed=9.0)
     samples = samples_of(metrics)
     assert samples["made_total"] == {(): 7}
     assert samples["made_by_kind_total"] == {("pod",): 1}
@@ -65,7 +65,7 @@ def test_counters_grow_and_histograms_take_values_in(metrics) -> None:
 def test_a_counter_that_upstream_names_without_total_is_named_so(metrics) -> None:
     metrics.include(spec(LEAKS), Caches())
     assert "leakage" not in samples_of(metrics)
-    metrics.count(Measure(LEAKS, labels=("ns", "web")), elapsed=9.0)
+    metrics.count(RecordMetric(LEAKS, labels=("ns", "web")), elapsed=9.0)
     lines = [line for line in exposition(metrics).decode().splitlines() if "leakage" in line]
     assert lines == [
         "# HELP leakage What was not seen.",
@@ -82,14 +82,14 @@ def test_gauges_are_read_when_somebody_asks(metrics) -> None:
 @pytest.mark.parametrize(("release", "metric"), [("1.20", {}), ("1.30", {"new_total": {(): 1}})])
 def test_a_release_that_lacks_a_meter_does_not_count_by_it(metrics, release, metric) -> None:
     metrics.include(spec(NEW), Caches(PROFILES[release]))
-    metrics.count(Measure(NEW), elapsed=0.0)
+    metrics.count(RecordMetric(NEW), elapsed=0.0)
     assert samples_of(metrics) == metric
 
 
 def test_two_controllers_may_share_a_meter(metrics) -> None:
     for _ in range(2):
         metrics.include(spec(COUNTER), Caches())
-        metrics.count(Measure(COUNTER), elapsed=0.0)
+        metrics.count(RecordMetric(COUNTER), elapsed=0.0)
     assert samples_of(metrics) == {"made_total": {(): 2}}
 
 

@@ -39,12 +39,16 @@ OPTIONS = {"kind": "DeleteOptions", "apiVersion": "v1"}
             OPTIONS | {"preconditions": {"resourceVersion": "5"}},
         ),
         (
-            Delete(NODE, "n", propagation="Orphan", grace=0),
+            Delete(NODE, "n", propagation="Orphan", grace_period_seconds=0),
             "DELETE /api/v1/nodes/n",
             OPTIONS | {"propagationPolicy": "Orphan", "gracePeriodSeconds": 0},
         ),
         (DeleteAll(POD, "here"), "DELETE /api/v1/namespaces/here/pods", None),
-        (DeleteAll(POD, "here", grace=0), "DELETE /api/v1/namespaces/here/pods", OPTIONS | {"gracePeriodSeconds": 0}),
+        (
+            DeleteAll(POD, "here", grace_period_seconds=0),
+            "DELETE /api/v1/namespaces/here/pods",
+            OPTIONS | {"gracePeriodSeconds": 0},
+        ),
         (
             DeleteAll(POD, "here", propagation="Foreground"),
             "DELETE /api/v1/namespaces/here/pods",

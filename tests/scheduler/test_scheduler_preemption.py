@@ -45,7 +45,7 @@ def test_a_less_important_pod_goes_and_the_node_is_promised(make_stage, make_nod
         "observedGeneration": 1,
     }
     (request,) = stage.of(Delete)
-    assert (request.key, request.uid, request.grace) == ("default/low", "uid-low", None)
+    assert (request.key, request.uid, request.grace_period_seconds) == ("default/low", "uid-low", None)
 
 
 def test_the_condition_is_written_before_the_pod_is_deleted(make_stage, make_node, make_pod):

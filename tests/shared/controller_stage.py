@@ -32,7 +32,7 @@ from controller_manager.reconcile.contract import (
     Settings,
     Update,
 )
-from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.metric_defs import RecordMetric
 from controller_manager.reconcile.profile import NEWEST, Profile
 from controller_manager.runtime.cache import Caches
 from mockube import Cluster
@@ -60,13 +60,13 @@ class Rehearsal:
         for action in self.actions:
             if isinstance(action, Batch):
                 requests.extend(action.requests)
-            elif not isinstance(action, (RecordEvent, RequeueAfter, contract.Requeue, contract.Enqueue, Measure)):
+            elif not isinstance(action, (RecordEvent, RequeueAfter, contract.Requeue, contract.Enqueue, RecordMetric)):
                 requests.append(action)
         return requests
 
     def of(self, kind: type) -> list[Any]:
-        """The requests (or Emit, Later, Again, Wake, Measure, Batch) of a type."""
-        if kind in (RecordEvent, RequeueAfter, contract.Requeue, contract.Enqueue, Measure, Batch):
+        """The requests (or RecordEvent, RequeueAfter, Requeue, Enqueue, RecordMetric, Batch) of a type."""
+        if kind in (RecordEvent, RequeueAfter, contract.Requeue, contract.Enqueue, RecordMetric, Batch):
             return [action for action in self.actions if isinstance(action, kind)]
         return [request for request in self.requests() if isinstance(request, kind)]
 

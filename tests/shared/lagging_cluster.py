@@ -14,6 +14,7 @@ from controller_manager.reconcile.contract import (
     Action,
     Batch,
     Change,
+    ControllerSpec,
     Create,
     DelayedKey,
     Delete,
@@ -23,14 +24,13 @@ from controller_manager.reconcile.contract import (
     Request,
     Requeue,
     RequeueAfter,
-    Spec,
     Trigger,
     Update,
     key_of,
     triggered_keys,
 )
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, Kind
-from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.metric_defs import RecordMetric
 from controller_manager.runtime.cache import Caches
 
 
@@ -95,7 +95,7 @@ class LaggingCluster:
         own: kind → how much of it they have to have seen before the controller runs again.
     """
 
-    def __init__(self, spec: Spec, world: Caches, server: FakeServer) -> None:
+    def __init__(self, spec: ControllerSpec, world: Caches, server: FakeServer) -> None:
         self.spec, self.world, self.server = spec, world, server
         self.seen: dict[Any, int] = dict.fromkeys(server.objects, 0)
         self.own: dict[Any, int] = dict.fromkeys(server.objects, 0)
@@ -168,7 +168,7 @@ class LaggingCluster:
                 ran.types.append(action.type)
             case RequeueAfter(seconds=seconds):
                 ran.later.append(seconds)
-            case Measure():
+            case RecordMetric():
                 pass
             case Batch():
                 return answers_to(action, partial(self._ask, ran))

@@ -8,7 +8,7 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.metrics import QueueTally
-from controller_manager.reconcile.contract import Create, Plan, Spec, Watch, enqueue_self
+from controller_manager.reconcile.contract import ControllerSpec, Create, Plan, Watch, enqueue_self
 from controller_manager.reconcile.kinds import POD
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.controller import Controller, Dependencies
@@ -31,7 +31,7 @@ class Stage:
             self.ran.append((key, round(now - clock.START, 3)))
             yield from plan(key)
 
-        self.spec = Spec(
+        self.spec = ControllerSpec(
             name="stage",
             watches=spec.pop("watches", (Watch(POD, enqueue_self),)),
             observe=spec.pop("observe", lambda _, key: key),

@@ -9,7 +9,7 @@ from lagging_cluster import LaggingCluster, RunResult
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.lifecycle import next_step
 from controller_manager.kubelet.pods.pod_sync import NodeContext
-from controller_manager.reconcile.contract import DelayedKey, Delete, Spec
+from controller_manager.reconcile.contract import ControllerSpec, DelayedKey, Delete
 from controller_manager.reconcile.kinds import POD, Kind
 from controller_manager.runtime.cache import Caches
 
@@ -27,7 +27,7 @@ class SetCluster(LaggingCluster):
 
     most = 400
 
-    def __init__(self, kind: Kind, spec: Spec, world: Caches, server: FakeServer) -> None:
+    def __init__(self, kind: Kind, spec: ControllerSpec, world: Caches, server: FakeServer) -> None:
         super().__init__(spec, world, server)
         self.kind = kind
         self.queue, self.timer, self.node = True, float("inf"), 0

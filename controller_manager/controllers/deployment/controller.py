@@ -25,11 +25,11 @@ from controller_manager.reconcile.contract import (
     OWNER_INDEX,
     WARNING,
     Change,
+    ControllerSpec,
     Key,
     Listers,
     Plan,
     RecordEvent,
-    Spec,
     Update,
     Watch,
     enqueue_self,
@@ -186,7 +186,7 @@ def _refuse_empty_selector(deployment: Obj) -> Plan:
         yield Update(DEPLOYMENT, changed, subresource="status")
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="deployment",
     source="deployment-controller",
     flag="deployment",

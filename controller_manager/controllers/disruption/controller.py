@@ -14,13 +14,13 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Action,
     Change,
+    ControllerSpec,
     Get,
     Key,
     Listers,
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Update,
     Watch,
     enqueue_self,
@@ -292,7 +292,7 @@ def _sync_target_pod(disturbed: TargetPod, now: float) -> Plan:
         yield Update(POD, pod | {"status": budgets.status_without_target(pod, now)}, "status")
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="disruption",
     watches=(
         Watch(DISRUPTION_BUDGET, enqueue_self),

@@ -11,6 +11,7 @@ from controller_manager.controllers.endpoints.subsets import endpoints_of, subse
 from controller_manager.reconcile.contract import (
     WARNING,
     Change,
+    ControllerSpec,
     Create,
     Delete,
     Enqueue,
@@ -18,7 +19,6 @@ from controller_manager.reconcile.contract import (
     Listers,
     Plan,
     RecordEvent,
-    Spec,
     Update,
     Watch,
     enqueue_self,
@@ -116,7 +116,7 @@ def _write(observed: Observed) -> Plan:
         raise
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="endpoint",
     watches=(Watch(SERVICE, enqueue_self), Watch(POD, pod_changed), Watch(ENDPOINTS, endpoints_changed)),
     observe=observe,
@@ -125,7 +125,7 @@ SPEC = Spec(
     flag="endpoint",
     retries=15,
     min_interval=MIN_INTERVAL,
-    periodic=(START_KEY,),
+    periodic_keys=(START_KEY,),
     views={SELECTORS: ServiceSelectors, TRIGGER_TIMES: TriggerTimes},
-    feeds={SELECTORS: (SERVICE,), TRIGGER_TIMES: (SERVICE,)},
+    view_kinds={SELECTORS: (SERVICE,), TRIGGER_TIMES: (SERVICE,)},
 )

@@ -55,7 +55,7 @@ class ServiceSelectors:
     def __init__(self) -> None:
         self._by_namespace: dict[str, dict[Label, dict[str, AbstractSet[Label]]]] = {}
 
-    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Handle a Service that was added (old is None), changed, or deleted (new is None)."""
         del kind
         before = selector_of(old) if old is not None else {}
@@ -195,7 +195,7 @@ class TriggerTimes:
     def __init__(self) -> None:
         self._transitions: dict[str, dict[str, str]] = {}
 
-    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Forget a Service that was deleted."""
         del kind
         if new is None and old is not None:

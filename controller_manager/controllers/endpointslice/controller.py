@@ -18,12 +18,12 @@ from controller_manager.controllers.endpointslice.slices import (
 from controller_manager.controllers.endpointslice.writes import slice_changed, slices_of, write_slices
 from controller_manager.reconcile.contract import (
     WARNING,
+    ControllerSpec,
     Gauge,
     Key,
     Listers,
     Plan,
     RecordEvent,
-    Spec,
     Watch,
     enqueue_self,
     is_namespace_terminating,
@@ -132,7 +132,7 @@ NUMBER_OF_SLICES = Gauge(
     MetricDef("endpoint_slice_controller_num_endpoint_slices", "Slices that this controller manages."), _slices
 )
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="endpointslice",
     watches=(
         Watch(SERVICE, enqueue_self),
@@ -148,7 +148,7 @@ SPEC = Spec(
     min_interval=MIN_INTERVAL,
     indexes=(SLICES_BY_SERVICE,),
     views={SELECTORS: ServiceSelectors, TRIGGER_TIMES: TriggerTimes},
-    feeds={SELECTORS: (SERVICE,), TRIGGER_TIMES: (SERVICE,)},
+    view_kinds={SELECTORS: (SERVICE,), TRIGGER_TIMES: (SERVICE,)},
     queue="endpoint_slice",
     gauges=(NUMBER_OF_SLICES,),
 )

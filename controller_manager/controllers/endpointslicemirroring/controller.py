@@ -20,11 +20,11 @@ from controller_manager.controllers.endpointslicemirroring.slices import (
 from controller_manager.reconcile.contract import (
     WARNING,
     Change,
+    ControllerSpec,
     Key,
     Listers,
     Plan,
     RecordEvent,
-    Spec,
     Watch,
     enqueue_self,
     is_namespace_terminating,
@@ -97,7 +97,7 @@ def reconcile(observed: Observed | StaleSlices, now: float) -> Plan:
             raise
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="endpointslicemirroring",
     watches=(
         Watch(ENDPOINTS, enqueue_self),

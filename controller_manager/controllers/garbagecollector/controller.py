@@ -48,6 +48,7 @@ from controller_manager.reconcile.contract import (
     Action,
     Batch,
     Change,
+    ControllerSpec,
     Enqueue,
     Key,
     Listers,
@@ -55,7 +56,6 @@ from controller_manager.reconcile.contract import (
     Plan,
     RecordEvent,
     Requeue,
-    Spec,
     Watch,
 )
 from controller_manager.reconcile.deletion import Item, Patches, delete_item, get_live, patch_item, remove_finalizer
@@ -315,7 +315,7 @@ def _release_patches(item: Item, uids: Collection[str]) -> Patches:
     return Patches(owners_deletion_patch(item.meta, uids), owners_deletion_merge_patch(item.meta, uids))
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="garbagecollector",
     watches=(Watch(EVERYTHING, _marked_keys),),
     observe=observe,
@@ -324,6 +324,6 @@ SPEC = Spec(
     workers=20,
     flag="gc",
     views={GRAPH: Graph},
-    feeds={GRAPH: (EVERYTHING,)},
+    view_kinds={GRAPH: (EVERYTHING,)},
     queue="garbage_collector_attempt_to_delete",
 )

@@ -89,7 +89,7 @@ class Graph:
             self._marked = {}
         return marked
 
-    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Handle an object that was added (old is None), changed, or deleted (new is None)."""
         if new is None:
             if old is not None:

@@ -22,19 +22,19 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Batch,
     Change,
+    ControllerSpec,
     Key,
     Listers,
     Patch,
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Update,
     Watch,
     key_of,
 )
 from controller_manager.reconcile.kinds import LEASE, NODE, POD
-from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.metric_defs import RecordMetric
 from controller_manager.reconcile.node_metrics import EVICTIONS, ZONE_GAUGES, zone_of
 from controller_manager.reconcile.nodes import LEASE_NAMESPACE, ready_status
 from controller_manager.reconcile.pods import is_ready
@@ -139,10 +139,10 @@ def _update_taints(node: Obj, now: float, *, evict: bool) -> Plan:
         yield Patch(NODE, name_of(node), {"metadata": {"resourceVersion": version}, "spec": {"taints": taints}})
         before = no_execute(node)
         if any(taint not in before for taint in no_execute({"spec": {"taints": taints}})):
-            yield Measure(EVICTIONS, labels=(zone_of(node),))
+            yield RecordMetric(EVICTIONS, labels=(zone_of(node),))
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="nodelifecycle",
     watches=(Watch(NODE, _node_key), Watch(LEASE), Watch(POD)),
     observe=observe,
@@ -151,8 +151,8 @@ SPEC = Spec(
     workers=8,
     indexes=(PODS_BY_NODE,),
     views={HEALTH: NodeHealthMap},
-    feeds={HEALTH: (NODE,)},
+    view_kinds={HEALTH: (NODE,)},
     queue="node_lifecycle_controller",
-    meters=(EVICTIONS,),
+    metrics=(EVICTIONS,),
     gauges=ZONE_GAUGES,
 )

@@ -49,7 +49,7 @@ class NodeHealthMap:
     def __init__(self) -> None:
         self._nodes: dict[str, NodeHealth] = {}
 
-    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+    def apply_change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Forget a node that was deleted."""
         del kind
         if new is None and old is not None:

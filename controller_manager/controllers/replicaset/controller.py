@@ -17,6 +17,7 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Action,
     Batch,
+    ControllerSpec,
     Create,
     Delete,
     Key,
@@ -24,7 +25,6 @@ from controller_manager.reconcile.contract import (
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Watch,
     enqueue_self,
     is_namespace_terminating,
@@ -38,7 +38,7 @@ from controller_manager.reconcile.controller_ref import (
     owner_reference,
 )
 from controller_manager.reconcile.kinds import POD, REPLICA_SET, Kind
-from controller_manager.reconcile.metric_defs import Measure, MetricDef, exponential
+from controller_manager.reconcile.metric_defs import MetricDef, RecordMetric, exponential
 from controller_manager.reconcile.pod_triggers import pod_changed
 from controller_manager.reconcile.pods import in_deletion_order, is_active, is_ready, is_terminal, pod_from_template
 from controller_manager.reconcile.profile import Profile
@@ -74,7 +74,7 @@ class OwnerKind:
         selector: returns the selector of an object, as a metav1.LabelSelector.
         name: the controller's name.
         source: the source of its events.
-        flag, queue: as in Spec.
+        flag, queue: as in ControllerSpec.
         counts_terminating: True if its status has terminatingReplicas.
     """
 
@@ -203,7 +203,7 @@ def _manage_pods(observed: Observed, pods: Sequence[Obj], now: float) -> Generat
     if excess < len(pods):
         chosen = in_deletion_order(pods, now, related=observed.related, profile=observed.profile)
         for ratio, times in Counter(age_ratios(chosen, excess, now)).items():
-            yield Measure(DELETION_AGE_RATIO, ratio, times=times)
+            yield RecordMetric(DELETION_AGE_RATIO, ratio, times=times)
     return (yield from _delete_pods(observed, chosen[:excess]))
 
 
@@ -278,9 +278,9 @@ def _age(pod: Obj, now: float) -> int:
     return int((now - parse_time(created)) * 1000) if created else 0
 
 
-def controller_of_kind(row: OwnerKind) -> Spec:
+def controller_of_kind(row: OwnerKind) -> ControllerSpec:
     """Return the controller of a kind whose objects keep a number of pods."""
-    return Spec(
+    return ControllerSpec(
         name=row.name,
         watches=(Watch(row.kind, enqueue_self), Watch(POD, pod_changed(row.kind, partial(_adopters, row)))),
         observe=partial(observe, row),
@@ -289,7 +289,7 @@ def controller_of_kind(row: OwnerKind) -> Spec:
         flag=row.flag,
         min_interval=MIN_INTERVAL,
         queue=row.queue,
-        meters=(DELETION_AGE_RATIO,),
+        metrics=(DELETION_AGE_RATIO,),
     )
 
 

@@ -32,12 +32,12 @@ from controller_manager.reconcile.collect_errors import collect_errors
 from controller_manager.reconcile.conditions import condition_of, phase_of
 from controller_manager.reconcile.contract import (
     WARNING,
+    ControllerSpec,
     Key,
     Listers,
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Watch,
     enqueue_self,
 )
@@ -180,7 +180,7 @@ def _report_invalid(parent: Obj, failure: ReplicaFailure, *, now: float) -> Plan
         yield from update(STATEFUL_SET, parent, change=lambda obj: obj | {"status": status}, subresource="status")
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="statefulset",
     watches=(
         Watch(STATEFUL_SET, enqueue_self),

@@ -8,12 +8,12 @@ from apiserver.api.meta import Obj, namespace_of
 from controller_manager.reconcile.contract import (
     WARNING,
     Change,
+    ControllerSpec,
     Create,
     Key,
     Listers,
     Plan,
     RecordEvent,
-    Spec,
     Watch,
     key_of,
 )
@@ -103,7 +103,7 @@ def _new_claim(pod: Obj, name: str, template: Obj) -> Obj:
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": template["spec"]}
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="ephemeral-volume",
     watches=(Watch(POD, pod_added), Watch(CLAIM, claim_deleted)),
     observe=observe,

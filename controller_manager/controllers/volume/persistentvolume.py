@@ -19,6 +19,7 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Action,
     Change,
+    ControllerSpec,
     Delete,
     Enqueue,
     Get,
@@ -26,7 +27,6 @@ from controller_manager.reconcile.contract import (
     Listers,
     Plan,
     RecordEvent,
-    Spec,
     Watch,
     enqueue_self,
     key_of,
@@ -241,7 +241,7 @@ def _reclaim(volume: Obj, now: float) -> Plan:
             yield from delete_if_exists(Delete(VOLUME, name_of(volume), uid=volume["metadata"]["uid"]))
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="persistentvolume-binder",
     watches=(
         Watch(CLAIM, enqueue_self),
@@ -255,8 +255,8 @@ SPEC = Spec(
     observe=observe,
     reconcile=reconcile,
     source="persistentvolume-controller",
-    every=SYNC_SECONDS,
-    periodic=(PERIODIC_KEY,),
+    sync_period=SYNC_SECONDS,
+    periodic_keys=(PERIODIC_KEY,),
     indexes=(VOLUMES_BY_CLAIM, FREE_VOLUMES, WAITING_CLAIMS, PODS_BY_CLAIM),
     queue="claims",
 )

@@ -23,13 +23,13 @@ from controller_manager.reconcile.contract import (
     Action,
     Batch,
     Change,
+    ControllerSpec,
     Get,
     Index,
     Key,
     ListAll,
     Listers,
     Plan,
-    Spec,
     Update,
     Watch,
     key_of,
@@ -135,7 +135,7 @@ def _late_pods(observed: Observed) -> Generator[Action, Any, Sequence[Obj]]:
     return pods
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="pvc-protection",
     watches=(Watch(CLAIM, claim_changed), Watch(POD, pod_changed)),
     observe=observe,

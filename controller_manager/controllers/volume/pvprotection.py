@@ -13,7 +13,7 @@ from controller_manager.controllers.volume.protection import (
     without_finalizer,
 )
 from controller_manager.reconcile.conditions import phase_of
-from controller_manager.reconcile.contract import Change, Key, Listers, Plan, Spec, Update, Watch
+from controller_manager.reconcile.contract import Change, ControllerSpec, Key, Listers, Plan, Update, Watch
 from controller_manager.reconcile.kinds import VOLUME
 
 
@@ -57,7 +57,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
             raise
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="pv-protection",
     watches=(Watch(VOLUME, volume_changed),),
     observe=observe,

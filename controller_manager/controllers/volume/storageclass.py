@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.controllers.volume.provisioning import default_classes
-from controller_manager.reconcile.contract import Batch, Create, Key, Listers, Plan, Spec, Watch
+from controller_manager.reconcile.contract import Batch, ControllerSpec, Create, Key, Listers, Plan, Watch
 from controller_manager.reconcile.kinds import STORAGE_CLASS
 
 
@@ -35,11 +35,11 @@ def reconcile(missing: MissingClasses, now: float) -> Plan:
             raise answer
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="storageclass",
     watches=(Watch(STORAGE_CLASS),),
     observe=observe,
     reconcile=reconcile,
     workers=1,
-    periodic=("",),
+    periodic_keys=("",),
 )

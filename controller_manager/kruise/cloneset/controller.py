@@ -36,12 +36,12 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Action,
     Change,
+    ControllerSpec,
     Key,
     Listers,
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Watch,
     enqueue_self,
     key_of,
@@ -267,7 +267,7 @@ def _write_status(observed: Observed, status: Obj) -> Generator[Action, Any, Obj
 
 
 SPEC = with_reconcile_metrics(
-    Spec(
+    ControllerSpec(
         name="cloneset",
         source="cloneset-controller",
         workers=3,
@@ -283,7 +283,7 @@ SPEC = with_reconcile_metrics(
         ),
         observe=observe,
         reconcile=reconcile,
-        meters=(EXPECTATION_LEAKAGE,),
+        metrics=(EXPECTATION_LEAKAGE,),
         expectation_timeouts=EXPECTATION_LEAKAGE,
     )
 )

@@ -41,12 +41,12 @@ from controller_manager.kruise.statefulset.status import count_pods_and_claims, 
 from controller_manager.reconcile.collect_errors import collect_errors
 from controller_manager.reconcile.contract import (
     WARNING,
+    ControllerSpec,
     Key,
     Listers,
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Watch,
     enqueue_self,
 )
@@ -183,7 +183,7 @@ def _write_status(
 
 
 SPEC = with_reconcile_metrics(
-    Spec(
+    ControllerSpec(
         name="advancedstatefulset",
         source="statefulset-controller",
         workers=3,

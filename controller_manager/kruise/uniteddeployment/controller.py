@@ -43,6 +43,7 @@ from controller_manager.reconcile.contract import (
     Action,
     Batch,
     Change,
+    ControllerSpec,
     Delete,
     Key,
     Listers,
@@ -50,7 +51,6 @@ from controller_manager.reconcile.contract import (
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Watch,
     enqueue_self,
     is_namespace_terminating,
@@ -377,7 +377,7 @@ def _write_status(run: SyncContext, report: Report) -> Plan:
 
 
 SPEC = with_reconcile_metrics(
-    Spec(
+    ControllerSpec(
         name="uniteddeployment",
         source="uniteddeployment-controller",
         workers=3,

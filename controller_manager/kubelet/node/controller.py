@@ -17,6 +17,7 @@ from controller_manager.reconcile.contract import (
     Action,
     Batch,
     Change,
+    ControllerSpec,
     Create,
     Key,
     Listers,
@@ -25,7 +26,6 @@ from controller_manager.reconcile.contract import (
     RecordEvent,
     RequeueAfter,
     Settings,
-    Spec,
     Update,
     Watch,
 )
@@ -207,14 +207,14 @@ def _renew_lease(observed: Observed, now: float) -> Steps:
     return observed.period
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="node",
     watches=(Watch(NODE, _node_changed), Watch(LEASE)),
     observe=observe,
     reconcile=reconcile,
     source="kubelet",
     workers=8,
-    periodic=(START_KEY,),
+    periodic_keys=(START_KEY,),
     views={NODE_BLOCKS: NodeBlocks},
-    feeds={NODE_BLOCKS: (NODE,)},
+    view_kinds={NODE_BLOCKS: (NODE,)},
 )

@@ -16,6 +16,7 @@ from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
     Change,
+    ControllerSpec,
     DelayedKey,
     Delete,
     Key,
@@ -23,7 +24,6 @@ from controller_manager.reconcile.contract import (
     Plan,
     RecordEvent,
     RequeueAfter,
-    Spec,
     Update,
     Watch,
     key_of,
@@ -166,13 +166,13 @@ def _update_status(pod: Obj, status: Obj) -> Obj:
 def _delete_pod(pod: Obj) -> Plan:
     """Delete the pod with no grace period, since it has stopped (status_manager.go)."""
     try:
-        yield Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace=0)
+        yield Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace_period_seconds=0)
     except ApiError as error:
         if error.code not in (404, 409):  # gone, or replaced by another pod
             raise
 
 
-SPEC = Spec(
+SPEC = ControllerSpec(
     name="kubelet",
     watches=(Watch(POD, _pod_changed), Watch(NODE, _node_changed)),
     observe=observe,
@@ -181,6 +181,6 @@ SPEC = Spec(
     workers=256,
     indexes=(PODS_BY_NODE,),
     views={POD_ADDRESSES: PodAddresses},
-    feeds={POD_ADDRESSES: (POD,)},
+    view_kinds={POD_ADDRESSES: (POD,)},
     gauges=(RUNNING_PODS,),
 )

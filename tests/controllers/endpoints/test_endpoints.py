@@ -209,7 +209,7 @@ def test_a_manager_that_starts_looks_for_what_was_left(reconcile, make):
     leads = endpoints(name="leads", annotations={"control-plane.alpha.kubernetes.io/leader": "{}"})
     objects = {SERVICE: [make.service()], ENDPOINTS: [endpoints(), endpoints(name="old"), leads]}
     assert reconcile(SPEC, "", objects).actions == [Enqueue(["shop/old"])]
-    assert SPEC.periodic == ("",)
+    assert SPEC.periodic_keys == ("",)
 
 
 def test_only_endpoints_that_go_wake_their_service():

@@ -53,13 +53,13 @@ def changed(pod, **changes):
 )
 def test_a_change_of_a_pod_concerns_the_services_that_tell_of_it(selectors, make, changes, expected):
     for name, selector in {"web": {"app": "web"}, "db": {"app": "db"}, "tier": {"app": "web", "tier": "a"}}.items():
-        selectors.change(SERVICE, None, make.service(name, selector=selector))
+        selectors.apply_change(SERVICE, None, make.service(name, selector=selector))
     pod = make.pod(1)
     assert sorted(selectors.affected_services(pod, changed(pod, **changes))) == expected
 
 
 def test_pods_that_come_and_go_concern_services_only_if_they_have_an_address(selectors, make):
-    selectors.change(SERVICE, None, make.service())
+    selectors.apply_change(SERVICE, None, make.service())
     pod, young = make.pod(1), make.pod(2, ips=[])
     assert list(selectors.affected_services(None, pod)) == list(selectors.affected_services(pod, None)) == ["shop/web"]
     assert list(selectors.affected_services(None, young)) == list(selectors.affected_services(young, None)) == []
@@ -70,15 +70,15 @@ def test_services_change_their_selectors_and_go(selectors, make):
     service, pod = make.service(), make.pod(1)
     other = make.service(selector={"app": "db"})
     outside = make.service(selector={"app": "web"}, type="ExternalName")
-    selectors.change(SERVICE, None, service)
-    selectors.change(SERVICE, service, other)
+    selectors.apply_change(SERVICE, None, service)
+    selectors.apply_change(SERVICE, service, other)
     assert list(selectors.affected_services(None, pod)) == []
-    selectors.change(SERVICE, other, service)
+    selectors.apply_change(SERVICE, other, service)
     assert list(selectors.affected_services(None, pod)) == ["shop/web"]
-    selectors.change(SERVICE, service, outside)
+    selectors.apply_change(SERVICE, service, outside)
     assert list(selectors.affected_services(None, pod)) == []
-    selectors.change(SERVICE, outside, service)
-    selectors.change(SERVICE, service, None)
+    selectors.apply_change(SERVICE, outside, service)
+    selectors.apply_change(SERVICE, service, None)
     assert list(selectors.affected_services(None, pod)) == []
     assert selectors.affected_services(None, pod) == ()  # the namespace is as if there had never been any
 
@@ -188,5 +188,5 @@ def test_the_time_of_a_change_is_the_earliest_that_is_new(make):
     later = [first[0], make.pod(2, at="2027-01-15T07:00:20Z"), make.pod(3, at="2027-01-15T07:00:12Z")]
     assert times.record(service, later) == "2027-01-15T07:00:12Z"
     assert times.record(service, [first[0]]) == ""
-    times.change(SERVICE, service, None)
+    times.apply_change(SERVICE, service, None)
     assert times.record(service, first) == make.time

@@ -158,7 +158,7 @@ def world(make_world, make):
 def test_what_is_not_done_with_is_looked_at_again(world, rehearse, now):
     done = rehearse(SPEC.reconcile(SPEC.observe(world, ""), now))
     assert done.actions == [Enqueue(["shop/a", "shop/b", "bad"])]
-    assert (SPEC.periodic, SPEC.every) == (("",), 15.0)
+    assert (SPEC.periodic_keys, SPEC.sync_period) == (("",), 15.0)
 
 
 def test_what_is_gone_needs_nothing(world):

@@ -91,7 +91,7 @@ def test_a_pod_that_has_stopped_is_deleted_for_good(running, make_node, reconcil
     pod = running()
     pod["metadata"] |= {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}
     done = reconcile(SPEC, KEY, {POD: [pod], NODE: [make_node()]})
-    assert done.requests() == [Delete(POD, KEY, uid="uid-web", grace=0)]
+    assert done.requests() == [Delete(POD, KEY, uid="uid-web", grace_period_seconds=0)]
     assert done.events == ["Killing: Stopping container web"]
 
 
@@ -99,7 +99,7 @@ def test_how_a_held_pod_ended_is_written_before_it_is_deleted(running, make_node
     pod = running(meta={"finalizers": ["batch.kubernetes.io/job-tracking"]})
     pod["metadata"] |= {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}
     update, delete = reconcile(SPEC, KEY, {POD: [pod], NODE: [make_node()]}).requests()
-    assert (update.obj["status"]["phase"], delete.grace) == ("Failed", 0)
+    assert (update.obj["status"]["phase"], delete.grace_period_seconds) == ("Failed", 0)
 
 
 @pytest.mark.parametrize(

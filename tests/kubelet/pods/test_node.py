@@ -113,7 +113,7 @@ def test_a_start_is_an_event(reconcile):
 
 
 def test_nodes_are_made_at_the_start_alone(make_world, make_node):
-    assert (SPEC.periodic, SPEC.every) == ((START_KEY,), 0)
+    assert (SPEC.periodic_keys, SPEC.sync_period) == ((START_KEY,), 0)
     [trigger] = [watch.trigger for watch in SPEC.watches if watch.trigger]
     assert list(trigger(make_world(SPEC), Change(make_node(), None))) == []
 

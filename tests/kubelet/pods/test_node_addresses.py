@@ -24,9 +24,9 @@ def test_nodes_get_blocks_in_order_until_there_are_none():
 
 def test_blocks_that_nodes_have_are_taken_until_they_go():
     blocks = NodeBlocks()
-    blocks.change(None, None, node("old", "10.244.0.0/24"))
+    blocks.apply_change(None, None, node("old", "10.244.0.0/24"))
     assert blocks.allocate("new", CLUSTER, 24) == "10.244.1.0/24"
-    blocks.change(None, node("old", "10.244.0.0/24"), None)
+    blocks.apply_change(None, node("old", "10.244.0.0/24"), None)
     assert blocks.allocate("newer", CLUSTER, 24) == "10.244.0.0/24"
 
 
@@ -49,8 +49,8 @@ def test_a_pods_address_is_free_again_when_it_has_ended_or_gone():
         "10.0.0.2",
         "10.0.0.3",
     ]
-    addresses.change(None, pod("a"), pod("a", "10.0.0.2", "Succeeded"))
-    addresses.change(None, pod("b", "10.0.0.3"), None)
+    addresses.apply_change(None, pod("a"), pod("a", "10.0.0.2", "Succeeded"))
+    addresses.apply_change(None, pod("b", "10.0.0.3"), None)
     assert [addresses.allocate(uid, "10.0.0.0/29") for uid in "defgh"] == [
         "10.0.0.5",
         "10.0.0.6",
@@ -62,16 +62,16 @@ def test_a_pods_address_is_free_again_when_it_has_ended_or_gone():
 
 def test_addresses_that_pods_have_are_not_given_to_others():
     addresses = PodAddresses()
-    addresses.change(None, None, pod("old", "10.0.0.2"))
+    addresses.apply_change(None, None, pod("old", "10.0.0.2"))
     assert addresses.allocate("new", "10.0.0.0/29") == "10.0.0.3"
     assert addresses.allocate("old", "10.0.0.0/29") == "10.0.0.2"
 
 
 def test_pods_of_the_hosts_network_take_no_address_from_others():
     addresses = PodAddresses()
-    addresses.change(None, None, pod("one", "172.18.0.2"))
-    addresses.change(None, None, pod("two", "172.18.0.2"))
-    addresses.change(None, pod("two", "172.18.0.2"), None)
+    addresses.apply_change(None, None, pod("one", "172.18.0.2"))
+    addresses.apply_change(None, None, pod("two", "172.18.0.2"))
+    addresses.apply_change(None, pod("two", "172.18.0.2"), None)
     assert addresses.allocate("pod", "10.0.0.0/29") == "10.0.0.2"
 
 
@@ -84,20 +84,20 @@ def test_an_invalid_block_has_no_addresses_and_disturbs_nobody(block):
     assert PodAddresses().allocate("a", block) == ""
     assert host_address(block, CLUSTER) == ""
     blocks = NodeBlocks()
-    blocks.change(None, None, node("odd", block))
+    blocks.apply_change(None, None, node("odd", block))
     assert blocks.allocate("new", CLUSTER, 24) == "10.244.0.0/24"
 
 
 def test_a_block_may_name_any_of_its_addresses():
     blocks = NodeBlocks()
-    blocks.change(None, None, node("odd", "10.244.0.77/24"))
+    blocks.apply_change(None, None, node("odd", "10.244.0.77/24"))
     assert blocks.allocate("new", CLUSTER, 24) == "10.244.1.0/24"
 
 
 @pytest.mark.parametrize("address", ["fd00::1", "010.0.0.2", "x"])
 def test_an_address_that_is_not_ours_is_nobodys(address):
     addresses = PodAddresses()
-    addresses.change(None, None, pod("odd", address))
+    addresses.apply_change(None, None, pod("odd", address))
     assert addresses.allocate("a", "10.0.0.0/29") == "10.0.0.2"
 
 

@@ -29,7 +29,7 @@ from controller_manager.reconcile.contract import (
     triggered_keys,
 )
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
-from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.metric_defs import RecordMetric
 from controller_manager.reconcile.profile import NEWEST, Profile
 from controller_manager.reconcile.times import format_time
 from controller_manager.runtime.cache import Caches
@@ -235,7 +235,7 @@ class Cluster:
                 heappush(self.timers, (self.server.now + seconds, running.spec.name, key))
             case Requeue():
                 running.add(key)
-            case Measure():
+            case RecordMetric():
                 pass
             case Batch(requests=requests):
                 return [self._ask(running, key, request) for request in requests]
