@@ -30,15 +30,15 @@ _places = count(1)
 
 
 @pytest.fixture(scope="session")
-def new_place() -> Callable[[], KeyPrefix]:
+def new_prefix() -> Callable[[], KeyPrefix]:
     """Return a function that gives key prefixes in the shared etcd, none twice and none inside another."""
     return lambda: KeyPrefix("", f"/t{next(_places)}:")
 
 
 @pytest.fixture
-def access(new_place: Callable[[], KeyPrefix]) -> ClusterConfig:
+def access(new_prefix: Callable[[], KeyPrefix]) -> ClusterConfig:
     """A key prefix of its own for the stores of one test."""
-    return ClusterConfig(key_prefix=new_place())
+    return ClusterConfig(key_prefix=new_prefix())
 
 
 @pytest.fixture
