@@ -55,8 +55,9 @@ def test_a_worker_notes_the_lines_that_its_tests_run_and_no_others(measured, tmp
     assert line_of("etcd/store.py", "the newest revision is") not in noted
 
 
-def test_a_command_that_a_test_starts_notes_its_lines(measured, tmp_path):
-    assert measured("-m", "mockube", "--version").returncode == 0
+@pytest.mark.parametrize("arguments", [("--version",), ("backup", "--help", "/tmp/pytest-of-me/pytest-0/data")])
+def test_a_command_that_a_test_starts_notes_its_lines(measured, tmp_path, arguments):
+    assert measured("-m", "mockube", *arguments).returncode == 0
     assert covered_share.lines_of(tmp_path / "noted")[str(ROOT / "mockube/__main__.py")]
 
 

@@ -40,7 +40,7 @@ def start() -> None:
     """Begin to measure this process, before it imports anything of ours."""
     if any("exec(eval(sys.stdin.readline()))" in word for word in sys.orig_argv):  # so execnet starts workers
         _instrument(PACKAGES)
-    elif not any("pytest" in word for word in sys.orig_argv):
+    elif "pytest" not in [Path(word).name for word in sys.orig_argv]:
         _instrument(COMMANDS)
         atexit.register(_save)
 
