@@ -156,7 +156,7 @@ def _count_error(operator: str, count: int) -> str:
 
 @lru_cache(maxsize=4096)
 def parse_label_selector(text: str) -> LabelSelector:
-    """Return the selector of a `labelSelector` parameter (labels.Parse).
+    """Return the selector of the parameter labelSelector (labels.Parse).
 
     Raises:
         SelectorError: the text is malformed; the message is upstream's.
@@ -308,7 +308,7 @@ class FieldSelector:
 
 @lru_cache(maxsize=4096)
 def parse_field_selector(text: str) -> FieldSelector:
-    """Return the selector of a `fieldSelector` parameter (fields.ParseSelector).
+    """Return the selector of the parameter fieldSelector (fields.ParseSelector).
 
     Empty terms are dropped, and so are terms without field and value ("=", "==", "!=").
 

@@ -1,6 +1,6 @@
 """Values at run time: equality, order and size of the values that expressions compute with.
 
-null, bool, int, double, string and bytes are Python's own. A list is a Python list or `ListType`, a map is `Mapper`.
+null, bool, int, double, string and bytes are Python's own. A list is a Python list or `Lister`, a map is `Mapper`.
 """
 
 from __future__ import annotations

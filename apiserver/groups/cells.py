@@ -5,7 +5,7 @@ from typing import Any
 from apiserver.api.meta import Obj
 
 Cells = list[Any]
-"""One row's cells, in the order of its columns; the ones that change with the time are `cell_format.Since`."""
+"""One row's cells, in the order of its columns; the ones that change with the time are `cell_format.AgeCell`."""
 
 NONE = "<none>"
 

@@ -83,7 +83,7 @@ class Printer:
     """The columns of a kind's Table, and how an object becomes a row.
 
     Attributes:
-        cells: object → cells in the order of the columns; cells that show an age are left as `cell_format.Since`.
+        cells: object → cells in the order of the columns; cells that show an age are left as `cell_format.AgeCell`.
         conditions: object → the row's conditions, if the kind has any.
         order: object → the sort key of its row in a list, if rows are not in the order of the list.
     """
