@@ -52,7 +52,7 @@ def prose(source: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def unknown_names(sources: Mapping[str, str]) -> list[str]:
-    """Return "FILE:LINE: name" for each name in backticks of nothing in the module's folder or in what it imports.
+    """Return "FILE:LINE: name" for each name in backticks that neither the folder nor what is imported has.
 
     A module may be named by its full name from everywhere.
 
@@ -76,7 +76,7 @@ def unknown_names(sources: Mapping[str, str]) -> list[str]:
 
 
 def quoted_names(texts: Iterable[tuple[int, str]], known: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield the names in backticks, with their lines, of which some part is not known."""
+    """Yield the names in backticks that are not known, or have a part that is not, with their lines."""
     for line, text in texts:
         for match in NAME.finditer(text):
             if match[1] not in known and not known.issuperset(match[1].split(".")):
