@@ -41,12 +41,34 @@ def test_a_pattern_of_large_classes_is_refused_in_time(mistakes):
 
 @pytest.mark.parametrize(
     ("pattern", "least"),
-    [("(.{1,1000})*x", 100_000), ("[a-z]{1,500}" * 20 + "x", 100_000), (r"(a*)*(\p{L}*)*x", 10_000)],
+    [("(.{1,1000})*x", 100_000), ("[a-z]{1,500}" * 20 + "x", 100_000), (r"(.*[^\pL]){300}", 50_000)],
 )
 def test_searches_for_a_large_pattern_cost_what_they_may_take(cost, pattern, least):
     rule = f"'{'abc' * 500}'.matches(r'{pattern}')"
     cost(rule)
     assert cost(rule) > least
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"^([\pL\pN]{1,63} ?)+$", "Grüße " * 250),
+        (r"^[\pL\pN]{1,253}$", "é" * 1000),
+        (r"^\p{Lu}[\p{L}\p{M}'. -]{0,99}$", "Émile " * 20),
+        (r"^[^\pC]{1,80}$", "漢字 " * 100),
+        (r"^(a*)*(\p{L}*)*x", "abc" * 500),
+    ],
+)
+def test_searches_for_ordinary_unicode_patterns_cost_what_upstream_charges(cost, pattern, text):
+    rule = f'r"{text}".matches(r"{pattern}")'
+    cost(rule)
+    assert cost(rule) == -(-(len(text) + 1) // 10) * -(-len(pattern) // 4)
+
+
+def test_a_hostile_search_for_unicode_classes_goes_over_the_limit(cost):
+    rule = f"'{'1' * 20_000}'.matches(r'(.*[^\\pL]){{300}}')"
+    cost(rule)
+    assert cost(rule) > 1_000_000
 
 
 def test_patterns_that_are_made_by_the_expression_cost_what_reading_them_takes(cost):

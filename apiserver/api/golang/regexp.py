@@ -5,7 +5,7 @@ Any search takes time linear in the text. The two agree on syntax and matches; t
 - errors have Go's words and quote what Go quotes ("missing closing ): `(a`");
 - \C (any byte), group names that are not ASCII, and groups nested deeper than 1,000 are refused, as in Go;
 - what expands to too much is refused before RE2 allocates memory for it. Go's limits are higher, by the
-  factors named at the constants.
+  factors named at the constants: RE2 copies a class for each repetition, so `\pL{500}` is read, `\pL{1000}` is not.
 
 What differs: class names that only recent releases of Go have (\p{Letter}, \p{greek}) are unknown, and \B is found
 between the bytes of a character that is not ASCII.
@@ -22,10 +22,19 @@ _MAX_REPEATS: Final = 1_000_000
 """The highest sum of all counts {n,m}: RE2 needs 0.2 s and 100 MiB to expand these. Go's limit is 3.3 times that."""
 _MAX_UNICODE_CLASSES: Final = 1000
 r"""The maximum number of classes like \p{L}, which take 60 microseconds each to parse. Go's limit is 26 times that."""
-_MUCH_MEMORY: Final = 64 << 20
-"""Bytes for a pattern that does not fit into RE2's default of 8 MiB. Searches may fill what the pattern leaves of them,
-so others get no more than that.
+_MUCH_MEMORY: Final = 16 << 20
+"""Bytes for a pattern that does not fit into RE2's default of 8 MiB: 700,000 instructions, which take 0.2 s to compile.
+Go counts a class as one instruction of 3.3 million. Searches may fill what the pattern leaves of the memory, so others
+get no more than 8 MiB.
 """
+_MAX_INSTRUCTIONS: Final = 750_000
+"""More than RE2's limit for that memory."""
+_CLASS_SIZE: Final = 1500
+r"""The instructions of a large class like [^\pL\pN]."""
+_LARGE: Final = 32_000
+"""The number of instructions up to which a program is kept as long as its Regexp."""
+_LARGE_PROGRAMS: Final = 16
+"""The maximum number of larger programs in memory; they have up to 11 MiB each."""
 _TOO_LARGE: Final = "pattern too large"
 _TEXTS: Final = {
     "bad repetition operator": "invalid nested repetition operator",
@@ -41,11 +50,20 @@ _TEXTS: Final = {
 _ANY_BYTE, _REFUSED = r"\C", "\\\ue000"
 r"""RE2 reads \C as any byte. It refuses an escaped character that is not ASCII."""
 _TOKEN: Final = re.compile(
-    r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w*:\]|\\.|[^]\\])*\]|[()]"
+    r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w*:\]|\\.|[^]\\])*(?:\]|\\?\Z)|[()]"
     r"|\{(?:[1-9][0-9]{8,}(?:,[0-9]*)?|(?:0|[1-9][0-9]*),[1-9][0-9]{8,})\}",
     re.DOTALL,
 )
-"""A quoted text, an escape, a class, a parenthesis, or counts of so many digits that RE2 reads literal text."""
+"""A quoted text, an escape, a class that may be unclosed, a parenthesis, or counts of so many digits that RE2
+reads literal text.
+"""
+_SMALL: Final = 1024
+"""The number of instructions up to which a program's searches are not worth a closer look."""
+_UNICODE_CLASS: Final = re.compile(r"\\(?:[pP](?:\{\^?\w+\}|\w)|.)", re.DOTALL)
+"""A class like \\p{L}, or another escape."""
+_REPEATED_SET: Final = re.compile(r"(?<!\\)(\[[^][]*\])\{([0-9]{1,4})(?:,([0-9]{0,4}))?\}")
+_REPEATED_CLASS: Final = re.compile(r"(?<!\\)(\\[pP](?:\{\^?\w+\}|\w))\{([0-9]{1,4})(?:,([0-9]{0,4}))?\}")
+"""Repeated classes that are plain to see: a set without brackets in it, or a class in a pattern without sets."""
 _DEPTH_STEPS: Final = {"(": 1, ")": -1}
 _COUNTS: Final = re.compile(r"\{([0-9]{1,4})(?:,([0-9]{0,4}))?\}")
 _LAST_REPEAT: Final = re.compile(r"(\{([0-9]+)(?:,([0-9]*))?\})\??\Z")
@@ -56,28 +74,41 @@ class Regexp:
     """A compiled pattern.
 
     Attributes:
-        size: the number of RE2's instructions; a search takes at most this many steps for each byte of the text.
+        text: the pattern.
+        program: RE2's, None if it is large.
+        size: the number of RE2's instructions.
+        search_size: the number that matters to searches. They take time for each class of characters that may come
+            next, hardly more for a class of many ranges.
     """
 
-    __slots__ = ("_pattern", "size")
+    __slots__ = ("program", "search_size", "size", "text")
 
-    def __init__(self, pattern: Any) -> None:
-        self._pattern = pattern
-        self.size: int = pattern.programsize
+    def __init__(self, text: str, program: Any) -> None:
+        self.text = text
+        self.size: int = program.programsize
+        self.search_size = _search_size(text, self.size)
+        self.program = program
+        if self.size > _LARGE:
+            large_program(self)
+            self.program = None
+
+    def load(self) -> Any:
+        """Return RE2's program. That of a large pattern is compiled again if many others were used since."""
+        return large_program(self) if self.program is None else self.program
 
     def matches(self, text: str) -> bool:
         """Return True if the pattern is found in a text."""
-        return self._pattern.search(_encoded(text)) is not None  # bytes: RE2 need not count their characters
+        return self.load().search(_encoded(text)) is not None  # bytes: RE2 need not count their characters
 
     def find(self, text: str) -> str:
         """Return the first match, "" if there is none."""
-        match = self._pattern.search(_encoded(text))
+        match = self.load().search(_encoded(text))
         return match.group().decode() if match else ""
 
     def find_all(self, text: str) -> Iterator[str]:
         """Return all matches. As in Go, none of them is empty and right after another match."""
         end = -1
-        for match in self._pattern.finditer(_encoded(text).decode()):
+        for match in self.load().finditer(_encoded(text).decode()):
             if match.end() > match.start() or match.start() != end:
                 yield match.group()
             end = match.end()
@@ -97,7 +128,28 @@ def compile_regexp(pattern: str) -> Regexp:
         if not name.isascii():
             raise _error("invalid named capture", _part_after(pattern, (f"(?P<{name.decode()}", f"(?<{name.decode()}")))
     _check_tokens(pattern)
-    return Regexp(compiled)
+    return Regexp(pattern, compiled)
+
+
+@lru_cache(maxsize=_LARGE_PROGRAMS)
+def large_program(regexp: Regexp) -> Any:
+    """Return RE2's program of a large pattern, which is kept as long as it is among the last that were used."""
+    return _compiled(regexp.text) if regexp.program is None else regexp.program
+
+
+def _search_size(pattern: str, size: int) -> int:
+    """Return a program's size as if each class of Unicode had one range."""
+    if size <= _SMALL or not _UNICODE_CLASS.search(pattern):
+        return size
+    try:
+        reduced: int = _compiled(_UNICODE_CLASS.sub(_one_range, pattern)).programsize
+    except ValueError:  # a quoted text or a range, which read differently
+        return size
+    return min(size, reduced)
+
+
+def _one_range(token: re.Match[str]) -> str:
+    return r"\d" if token[0][1] in "pP" else token[0]
 
 
 def _compiled(pattern: str) -> Any:
@@ -111,9 +163,12 @@ def _compiled(pattern: str) -> Any:
     for memory in (options.max_mem, _MUCH_MEMORY):
         options.max_mem = memory
         try:
-            return re2.compile(text, options)
+            program = re2.compile(text, options)
         except re2.error as error:
             code, _, part = error.args[0].decode(errors="replace").partition(": ")
+        else:
+            re2.purge()  # it would keep the last 128, whatever their size
+            return program
         if not code.startswith(_TOO_LARGE):
             break
     raise _error(*_go_error(pattern, code, part.replace(_REFUSED, _ANY_BYTE)))
@@ -147,7 +202,24 @@ def _syntax_error(token: re.Match[str]) -> str:
 def _expands_too_far(pattern: str) -> bool:
     if pattern.count(r"\p") + pattern.count(r"\P") > _MAX_UNICODE_CLASSES:
         return True
-    return sum(int(high or low) for low, high in _COUNTS.findall(pattern)) > _MAX_REPEATS
+    if sum(int(high or low) for low, high in _COUNTS.findall(pattern)) > _MAX_REPEATS:
+        return True
+    return _UNICODE_CLASS.search(pattern) is not None and _repeats_large_classes(pattern)
+
+
+def _repeats_large_classes(pattern: str) -> bool:
+    """Return True if repeated classes alone need too many instructions: RE2 takes 0.1 s to see that."""
+    if r"\Q" in pattern:
+        return False
+    repeated = (_REPEATED_SET if "[" in pattern else _REPEATED_CLASS).findall(pattern)
+    counts = [(characters, int(high or low)) for characters, low, high in repeated]
+    if sum(count for _, count in counts) * _CLASS_SIZE < _MAX_INSTRUCTIONS:
+        return False
+    try:
+        sizes = [int(_compiled(characters).programsize) * count for characters, count in counts]
+    except ValueError:  # the pattern is refused for the same reason
+        return False
+    return sum(sizes) > _MAX_INSTRUCTIONS
 
 
 def _check_tokens(pattern: str) -> None:

@@ -1,3 +1,4 @@
+import gc
 import re
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patience import some_work
 
-from apiserver.api.golang.regexp import compile_regexp
+from apiserver.api.golang.regexp import _TOKEN, compile_regexp, large_program
 
 SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 
@@ -146,6 +147,39 @@ def test_a_pattern_that_expands_to_too_much_is_refused_in_time(pattern):
     with some_work(), pytest.raises(ValueError, match="error parsing regexp: expression too large: ") as caught:
         compile_regexp(pattern)
     assert str(caught.value).endswith(f"{pattern}`")
+
+
+@pytest.mark.parametrize("end", ["", "\\", "x"])
+def test_a_class_that_is_not_closed_is_read_once(end):
+    pattern = r"\C" + "[:" * 8000 + end
+    assert _TOKEN.findall(pattern) == [r"\C", pattern[2:]]
+    with pytest.raises(ValueError, match=r"invalid escape sequence: `\\C`"):
+        compile_regexp(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"[^\pL]{1000}", r"\pL{1000}", r"(?:[\pL\pN]{10}x){100}"])
+def test_large_classes_may_not_be_repeated_too_often(pattern):
+    with pytest.raises(ValueError, match="error parsing regexp: expression too large: "):
+        compile_regexp(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^[\pL{1000}]$", r"\Q[\pL]{1000}\E", r"\[\pL]{1000}", r"\\pL{1000}", r"^\pL{1,500}$"]
+)
+def test_what_is_no_repeated_class_is_not_counted_as_one(pattern):
+    compile_regexp(pattern)
+
+
+def test_few_large_programs_stay_in_memory():
+    patterns = [compile_regexp(rf"^\pL{{{count}}}$") for count in range(100, 120)]
+    assert max(pattern.size for pattern in patterns) > 100_000
+    programs = [item for item in gc.get_objects() if type(item).__module__ == "re2" and hasattr(item, "programsize")]
+    assert sum(program.programsize > 100_000 for program in programs) == 16
+    misses = large_program.cache_info().misses
+    assert all(regexp.matches("é" * count) for count, regexp in enumerate(patterns, 100))
+    assert large_program.cache_info().misses == misses + len(patterns)
+    assert patterns[-1].matches("é" * 119)
+    assert large_program.cache_info().misses == misses + len(patterns)
 
 
 NASTY = [
