@@ -122,10 +122,9 @@ async def serving(
         )
         for part in (server, watches, renderer):
             registry.customs.on_change(part.invalidate)
-        stops = (watches.stop, kubelets.stop)
         async with (
             background_tasks(config, registry, crd_controller.run),
-            listening(config, server.handle, stops=stops) as port,
+            listening(config, server.handle, stops=(watches.stop, kubelets.stop)) as port,
         ):
             scheme = "https" if config.tls_cert_file else "http"
             yield RunningServer(config.bind_address, port, scheme, registry)

@@ -139,7 +139,7 @@ class Recorder:
             try:
                 await self._write_event(occurred, lane)
             except Exception:
-                log.exception("an event cannot be told: %s", occurred.reason)
+                log.exception("an event cannot be recorded: %s", occurred.reason)
 
     async def _write_event(self, occurred: Occurrence, lane: _SourceQueue) -> None:
         if occurred.component == SCHEDULER:

@@ -134,6 +134,14 @@ def test_what_a_compaction_drops_of_the_log_is_what_has_its_revision_or_an_older
     assert [*dropped, *engine.log] == log
 
 
+def test_a_watcher_gets_its_events_however_many_of_others_come_before_them():
+    engine = engine_of([])
+    engine.apply(transaction(1, [f"{PODS}others/{number}" for number in range(3000)], engine))
+    engine.apply(transaction(2, [f"{PODS}others/{number}" for number in range(3000)], engine))
+    engine.apply(transaction(3, [PODS + "mine/a"], engine))
+    assert [[event.revision for event in batch] for batch in batches_of(engine, PODS + "mine/", 0)] == [[3]]
+
+
 def test_who_is_parked_is_woken_once_and_only_where_something_happens():
     engine = engine_of([1])
     woken: list[Any] = []

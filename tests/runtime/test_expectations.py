@@ -107,6 +107,23 @@ def test_a_question_without_an_answer_has_changed_nothing(caches, request_):
     assert not awaited.seconds_blocked("k", lambda: None, now=0)
 
 
+def test_a_list_that_may_hide_what_a_key_wrote_names_the_key_once_for_each_list():
+    hidden: list[object] = []
+    caches = Caches()
+    cache = caches.get_or_create(POD)
+    cache.replace([pod("x")], 10)
+    awaited = Expectations(caches, hidden=hidden.append)
+    awaited.expect("k", Create(POD, {}), pod("y", revision=12), now=0)
+    awaited.expect("k", Create(POD, {}), pod("z", revision=13), now=0)
+    awaited.expect("other", Create(POD, {}), pod("v", revision=14), now=0)
+    cache.put(pod("y", revision=12))
+    assert hidden == [], "an event hides nothing"
+    cache.replace([pod("x")], 13)
+    assert hidden == ["k", "other"]
+    cache.replace([pod("x")], 15)
+    assert hidden == ["k", "other", "other"], "k has seen all that it wrote"
+
+
 # -- several things at once
 
 

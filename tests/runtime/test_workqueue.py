@@ -85,6 +85,8 @@ async def test_of_several_times_the_earliest_holds(queue):
     queue.add_after("a", 20)
     taken = [(await take(queue), elapsed() - began), (await take(queue), elapsed() - began)]
     assert taken == [("a", 5), ("b", 10)]
+    queue.add_after("c", 35)
+    assert (await take(queue), elapsed() - began) == ("c", 45), "the later times of a stop no other key"
     await asyncio.sleep(60)
     assert len(queue) == 0
 

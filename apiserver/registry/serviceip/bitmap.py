@@ -43,7 +43,7 @@ class Bitmap:
         """Allocate a free number.
 
         Raises:
-            PoolError: none is free.
+            RangeFullError: none is free.
         """
         for low, high in self._parts:
             size = high - low + 1

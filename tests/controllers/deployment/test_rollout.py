@@ -59,7 +59,7 @@ def test_of_no_pods_none_may_be_unavailable(make_deployment):
         pytest.param(10, None, 3, id="D4-as-many-as-fit"),
         pytest.param(13, None, 0, id="D5-no-room"),
         pytest.param(8, 3, 5, id="room-for-two"),
-        pytest.param(0, 4, 10, id="no-more-than-asked-for"),
+        pytest.param(0, 4, 10, id="no-more-than-desired"),
         pytest.param(0, 12, 10, id="too-many"),
         pytest.param(15, 4, 4, id="over-the-top-stays"),
     ],
@@ -71,6 +71,11 @@ def test_the_new_replica_set_takes_the_room_that_is_left(make_deployment, make_s
     assert next_size(deployment, sets) == size
     if new is None:
         assert new_replica_set_size(deployment, sets) == size
+
+
+def test_a_new_replica_set_grows_to_the_desired_size_where_there_is_room_for_more(make_deployment, make_set):
+    deployment = make_deployment("web:2", surge=5, unavailable=0)
+    assert new_replica_set_size(deployment, partition_sets(deployment, [make_set(2, 8)])) == 10
 
 
 def test_to_recreate_is_to_start_at_full_size(make_deployment, make_set):
@@ -88,6 +93,7 @@ def test_to_recreate_is_to_start_at_full_size(make_deployment, make_set):
         pytest.param([(5, 5), (5, 5)], (3, 3), {}, {"web-1": 0}, id="oldest-first"),
         pytest.param([(3, 1), (8, 6)], (0, 0), {"web-1": 1, "web-2": 7}, {}, id="no-more-than-the-budget"),
         pytest.param([(8, 10)], (4, 3), None, {"web-1": 5}, id="pods-have-yet-to-go"),
+        pytest.param([(5, 0), (8, 10)], (0, 0), {"web-1": 0}, {}, id="budget-spent-before-those"),
     ],
 )
 def test_old_replica_sets_lose_what_is_broken_and_then_what_is_not_needed(
@@ -161,7 +167,7 @@ def test_terminating_pods_are_summed_unless_one_that_was_seen_does_not_tell(stat
 
 
 @pytest.mark.parametrize(
-    ("asked", "desired", "before", "after"),
+    ("limits", "desired", "before", "after"),
     [  # replicas and surge; sizes of web-1, web-2 …, the last one new
         pytest.param((10, 0), (5, 5), [3, 2], [6, 4], id="D13"),
         pytest.param((20, 2), (10, 12), [6, 6], [11, 11], id="D14"),
@@ -173,8 +179,8 @@ def test_terminating_pods_are_summed_unless_one_that_was_seen_does_not_tell(stat
         pytest.param((10, 3), (12, 15), [8, 5], [8, 5], id="nothing-to-add"),
     ],
 )
-def test_each_set_keeps_its_part_of_a_new_size(make_deployment, make_set, asked, desired, before, after):
-    replicas, surge = asked
+def test_each_set_keeps_its_part_of_a_new_size(make_deployment, make_set, limits, desired, before, after):
+    replicas, surge = limits
     last = len(before)
     deployment = make_deployment(f"web:{last}", replicas=replicas, surge=surge, unavailable=1, status={"replicas": 13})
     replica_sets = [make_set(number, size, desired=desired) for number, size in enumerate(before, 1)]

@@ -28,7 +28,7 @@ class Stage:
 
     Attributes:
         late: whether news wait.
-        asked: every request, with the time at which it came.
+        requests: every request, with the time at which it came.
         refusal: what is answered instead.
         news: what the caches have not heard of.
     """
@@ -36,7 +36,7 @@ class Stage:
     def __init__(self, clock) -> None:
         self.clock = clock
         self.late = False
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
         self.refusal = None
         self.caches = Caches()
         self.caches.prepare_for(replicaset.SPEC)
@@ -50,7 +50,7 @@ class Stage:
 
     async def perform(self, request):
         await asyncio.sleep(0)
-        self.asked.append((type(request), request.kind, self.clock.monotonic()))
+        self.requests.append((type(request), request.kind, self.clock.monotonic()))
         if self.refusal:
             raise self.refusal
         now = format_time(self.clock.now())
@@ -92,7 +92,7 @@ class Stage:
 
     def made(self) -> list[float]:
         """When pods were asked for."""
-        return [round(at, 3) for request, kind, at in self.asked if (request, kind) == (Create, POD)]
+        return [round(at, 3) for request, kind, at in self.requests if (request, kind) == (Create, POD)]
 
 
 def a_set(replicas):
@@ -113,12 +113,12 @@ async def stage(loop_clock):
 async def test_a_set_gets_its_pods_and_then_nothing_is_written_any_more(stage):
     stage.tell(REPLICA_SET, a_set(8))
     await asyncio.sleep(1)
-    asked = len(stage.asked)
+    before = len(stage.requests)
     assert len(stage.made()) == 8
     assert stage.caches[REPLICA_SET].get(KEY)["status"]["replicas"] == 8
     stage.caches[REPLICA_SET].resync()
     await asyncio.sleep(1000)
-    assert len(stage.asked) == asked
+    assert len(stage.requests) == before
 
 
 async def test_r2_the_second_five_hundred_are_made_when_the_first_were_seen(stage):
@@ -150,7 +150,7 @@ async def test_r4_a_set_that_was_remade_under_its_name_has_pods_of_its_own_at_on
     stage.tell(REPLICA_SET, a_set(1))
     stage.late = True
     await asyncio.sleep(1)
-    deleted = [kind for request, kind, _ in stage.asked if request is Delete]
+    deleted = [kind for request, kind, _ in stage.requests if request is Delete]
     assert deleted == [POD]
     old = stage.caches[REPLICA_SET].get(KEY)
     stage.caches[REPLICA_SET].remove(old)

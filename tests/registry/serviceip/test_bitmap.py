@@ -2,7 +2,7 @@
 
 import pytest
 
-from apiserver.registry.serviceip.bitmap import range_offset
+from apiserver.registry.serviceip.bitmap import Bitmap, RangeFullError, range_offset
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,12 @@ from apiserver.registry.serviceip.bitmap import range_offset
 )
 def test_a_share_of_the_range_is_kept_between_a_least_and_a_most(size, step, most, share):
     assert range_offset(size, step=step, most=most) == share
+
+
+@pytest.mark.parametrize("static", [0, 1, 2])
+def test_every_number_of_a_range_is_allocated_and_those_for_requests_last(static):
+    bitmap = Bitmap(30000, 30001, static=static)
+    allocated = [bitmap.allocate_next(lambda size: size - 1) for _ in range(2)]
+    assert allocated == [30001, 30000]
+    with pytest.raises(RangeFullError, match="range is full"):
+        bitmap.allocate_next(lambda _: 0)
