@@ -20,8 +20,10 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import ResourceTable
 from apiserver.api.schema import Schema
 from apiserver.auth.authentication import Authentication, StaticTokens
-from apiserver.auth.authorization import MODES
+from apiserver.auth.authorization import AlwaysAllow, AlwaysDeny, AuthorizerUnion
 from apiserver.auth.guard import AuthorizationGuard
+from apiserver.auth.rbac import RBAC
+from apiserver.auth.rbac_escalation import EscalationCheck
 from apiserver.auth.tokens import ServiceAccountTokens
 from apiserver.background import background_tasks
 from apiserver.config import Config, ConfigError, EtcdAccess
@@ -40,6 +42,7 @@ from apiserver.listening import listening, reachable
 from apiserver.metrics import Metrics
 from apiserver.registry import kind_tables
 from apiserver.registry.admission import Chain, Plugin
+from apiserver.registry.authorizer import Authorizer
 from apiserver.registry.bootstrap import ServerLocation, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.context import Codecs, ComputeIndexAttrs, Registry
@@ -215,7 +218,15 @@ def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> 
     tokens = ServiceAccountTokens(
         issuer=config.service_account_issuer, key_file=config.service_account_key_file, lookup=lookup, now=clock.now
     )
-    return AuthorizationGuard(_authentication(config, tokens), MODES[config.authorization_mode](), tokens)
+    policy = RBAC(store)
+    authorizer = _authorizer(config, policy)
+    return AuthorizationGuard(_authentication(config, tokens), authorizer, EscalationCheck(authorizer, policy), tokens)
+
+
+def _authorizer(config: Config, policy: RBAC) -> Authorizer:
+    """Return the authorizers of --authorization-mode as one."""
+    authorizers: Mapping[str, Authorizer] = {"AlwaysAllow": AlwaysAllow(), "AlwaysDeny": AlwaysDeny(), "RBAC": policy}
+    return AuthorizerUnion([authorizers[mode] for mode in config.authorization_modes])
 
 
 def _authentication(config: Config, tokens: ServiceAccountTokens) -> Authentication:

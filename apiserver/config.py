@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from apiserver.api.golang.durations import duration_text
+from apiserver.api.golang.strings import quoted, quoted_list
 from apiserver.api.schema import available_versions
 from apiserver.auth.authorization import MODES
 from apiserver.component_base.flags import Help, add_process_flags, boolean, duration
@@ -58,7 +59,7 @@ class Config:
         token_auth_file: the static tokens, None for none.
         service_account_key_file: signs service account tokens; created if absent, None for a key that is not kept.
         service_account_issuer: the issuer of those tokens.
-        authorization_mode: a key of MODES.
+        authorization_modes: the authorizers in their order; the first decision counts.
         service_cluster_ip_range: the ranges of cluster IPs.
         service_node_port_range: first and last port for NodePort Services.
         event_ttl: seconds that Events are kept after their last write.
@@ -83,7 +84,7 @@ class Config:
     token_auth_file: Path | None = None
     service_account_key_file: Path | None = None
     service_account_issuer: str = "https://kubernetes.default.svc.cluster.local"
-    authorization_mode: str = "AlwaysAllow"
+    authorization_modes: tuple[str, ...] = ("AlwaysAllow",)
     service_cluster_ip_range: str = "10.96.0.0/12"
     service_node_port_range: tuple[int, int] = (30000, 32767)
     kubernetes_version: str = ""
@@ -123,6 +124,7 @@ def check(config: Config) -> Config:
                 )
     except ValueError as error:
         raise ConfigError(f"--service-cluster-ip-range: {error}") from error
+    _check_modes(config.authorization_modes)
     _check_files(config)
     _check_etcd(config.etcd)
     if config.kubelets.timeout <= 0:
@@ -134,6 +136,17 @@ def check(config: Config) -> Config:
     if not 0 <= config.secure_port <= 65535:
         raise ConfigError(f"--secure-port: {config.secure_port} is no port: give a number from 0 to 65535")
     return replace(config, kubernetes_version=config.version)
+
+
+def _check_modes(modes: tuple[str, ...]) -> None:
+    """Refuse unknown and repeated modes in upstream's words (BuiltInAuthorizationOptions.Validate)."""
+    if not modes:
+        raise ConfigError("at least one authorization-mode must be passed")
+    for mode in modes:
+        if mode not in MODES:
+            raise ConfigError(f"authorization-mode {quoted(mode)} is not a valid mode: choose among {', '.join(MODES)}")
+    if len(set(modes)) < len(modes):
+        raise ConfigError(f"authorization-mode {quoted_list(modes)} has mode specified more than once")
 
 
 def _check_etcd(etcd: EtcdAccess) -> None:
@@ -215,7 +228,12 @@ def parser() -> argparse.ArgumentParser:
     add("--tls-private-key-file", type=Path, metavar="FILE", help="the key of that certificate")
     add("--client-ca-file", type=Path, metavar="FILE", help="who signs client certificates")
     add("--token-auth-file", type=Path, metavar="FILE", help='lines of token,user,uid,"group1,group2"')
-    add("--authorization-mode", choices=sorted(MODES), default=DEFAULT.authorization_mode, help="who may do what")
+    add(
+        "--authorization-mode",
+        default=",".join(DEFAULT.authorization_modes),
+        metavar="MODE,...",
+        help=f"who may do what, in the order in which they are asked: {', '.join(MODES)}",
+    )
     _service_flags(flags)
     _limit_flags(flags)
     _kubelet_flags(flags)
@@ -349,7 +367,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         token_auth_file=flags.token_auth_file,
         service_account_key_file=flags.service_account_signing_key_file,
         service_account_issuer=flags.service_account_issuer,
-        authorization_mode=flags.authorization_mode,
+        authorization_modes=tuple(filter(None, flags.authorization_mode.split(","))),
         service_cluster_ip_range=flags.service_cluster_ip_range,
         service_node_port_range=flags.service_node_port_range,
         kubernetes_version=flags.kubernetes_version.removeprefix("v"),

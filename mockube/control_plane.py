@@ -12,6 +12,8 @@ from mockube.certificates import Certificates, ensure_certificates, server_names
 from mockube.files import locked, make_private_directory
 from mockube.kubeconfig import ClusterAccess, write_kubeconfig
 
+AUTHORIZATION_MODES = ("RBAC",)
+"""The authorizers of every control plane; the administrator is in system:masters, and may do everything."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses that a user may give
 """The wildcard addresses, and the loopback address by which this machine reaches each."""
 
@@ -41,7 +43,7 @@ async def control_plane(
     """Run a control plane for as long as the context lasts.
 
     Args:
-        config: the server's settings, checked; those of TLS and tokens are filled in here.
+        config: the server's settings, checked; those of TLS, tokens and authorization are filled in here.
         directory: for its certificates and, by default, its kubeconfig; created if it does not exist.
         kubeconfig: the file to add the cluster to.
 
@@ -66,6 +68,7 @@ async def control_plane(
 def _secured(config: Config, certificates: Certificates) -> Config:
     return replace(
         config,
+        authorization_modes=AUTHORIZATION_MODES,
         tls_cert_file=certificates.server,
         tls_private_key_file=certificates.server_key,
         client_ca_file=certificates.authority,

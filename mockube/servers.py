@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
 from apiserver.config import Config, ConfigError, EtcdAccess
-from mockube.control_plane import RunningControlPlane
+from mockube.control_plane import AUTHORIZATION_MODES, RunningControlPlane
 from mockube.supervisor import Callbacks, module_command, supervise
 
 
@@ -73,6 +73,7 @@ def arguments(running: RunningControlPlane, config: Config) -> list[str]:
         f"--tls-private-key-file={certificates.server_key}",
         f"--client-ca-file={certificates.authority}",
         f"--token-auth-file={certificates.tokens}",
+        f"--authorization-mode={','.join(AUTHORIZATION_MODES)}",
         f"--service-account-signing-key-file={certificates.service_account_key}",
         f"--service-cluster-ip-range={config.service_cluster_ip_range}",
         f"--service-node-port-range={low_high}",

@@ -301,6 +301,10 @@ class FieldSelector:
         """Return whether the selector restricts nothing."""
         return not self.terms
 
+    def exact(self, path: str) -> str | None:
+        """Return the value that a field must have, None if there may be several (RequiresExactMatch)."""
+        return next((term.value for term in self.terms if term.path == path and term.equal), None)
+
     def matches(self, fields: Labels) -> bool:
         """Return whether an object with these fields is selected; an absent field counts as ""."""
         return all((fields.get(term.path, "") == term.value) is term.equal for term in self.terms)

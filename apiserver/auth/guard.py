@@ -1,20 +1,16 @@
 """The registry's Security contract: authentication and authorization for reviews and tokens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.user import AuthenticatorResponse, User
 from apiserver.auth.authentication import Authentication
-from apiserver.auth.authorization import AlwaysAllow, AuthorizationRequest, Authorizer
+from apiserver.auth.rbac_escalation import EscalationCheck
 from apiserver.auth.tokens import ServiceAccountTokens
-
-_EVERYTHING: Mapping[str, list[Obj]] = {
-    "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-}
-_NOTHING: Mapping[str, list[Obj]] = {"resourceRules": [], "nonResourceRules": []}
+from apiserver.registry.authorizer import Authorizer
+from apiserver.registry.options import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +19,7 @@ class AuthorizationGuard:
 
     authentication: Authentication
     authorizer: Authorizer
+    escalation: EscalationCheck
     tokens: ServiceAccountTokens
 
     @property
@@ -49,18 +46,6 @@ class AuthorizationGuard:
         except ApiError:
             return None
 
-    def allows(self, user: User, attributes: Obj) -> bool:
-        """Return whether the user may do what the attributes describe."""
-        return self.authorizer.allows(
-            AuthorizationRequest(
-                user,
-                attributes.get("verb") or "",
-                attributes.get("path") or "",
-                *(attributes.get(name) or "" for name in ("group", "resource", "subresource", "namespace", "name")),
-            )
-        )
-
-    def rules_for(self, user: User, namespace: str) -> Obj:
-        """Return the user's permissions, as far as the authorizer can list them."""
-        del user, namespace
-        return {**(_EVERYTHING if isinstance(self.authorizer, AlwaysAllow) else _NOTHING), "incomplete": False}
+    async def check_escalation(self, user: User, target: Target, *, new: Obj, old: Obj | None) -> None:
+        """Refuse a role or binding by which its writer would grant more than he may do."""
+        await self.escalation.check(user, target, new=new, old=old)

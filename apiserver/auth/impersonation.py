@@ -8,8 +8,9 @@ from multidict import CIMultiDictProxy
 from apiserver.api import errors
 from apiserver.api.schema import quoted
 from apiserver.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
-from apiserver.auth.authorization import AuthorizationRequest, Authorizer, is_anonymous
+from apiserver.auth.authorization import is_anonymous
 from apiserver.auth.tokens import GROUP, PREFIX
+from apiserver.registry.authorizer import AuthorizationRequest, Authorizer, forbidden
 
 USER, GROUPS, UID = "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"
 EXTRA = "impersonate-extra-"
@@ -20,7 +21,7 @@ def asks_to_impersonate(headers: CIMultiDictProxy[str]) -> bool:
     return "impersonate-" in "\n".join(headers).lower()
 
 
-def impersonated_user(user: User, headers: CIMultiDictProxy[str], authorizer: Authorizer) -> User:
+async def impersonated_user(user: User, headers: CIMultiDictProxy[str], authorizer: Authorizer) -> User:
     """Return the user that a request acts as: the impersonated one, or its sender.
 
     Args:
@@ -53,8 +54,9 @@ def impersonated_user(user: User, headers: CIMultiDictProxy[str], authorizer: Au
         for v in extra[key]
     ]
     for request in requests:
-        if not authorizer.allows(request):
-            raise _forbidden(request)
+        decision = await authorizer.authorize(request)
+        if not decision.allowed:
+            raise forbidden(request, decision)
     namespace = account[2]
     all_groups = groups or ((GROUP, f"{GROUP}:{namespace}") if namespace else ())
     return User(name, uid, (*all_groups, *_authentication_group(name, all_groups)), extra)
@@ -99,10 +101,3 @@ def _go_map(values: Mapping[str, tuple[str, ...]]) -> str:
 def _text(value: str) -> str:
     """Return a header's text for JSON: bytes that are not UTF-8 are replaced, as in Go."""
     return value if value.isascii() else value.encode(errors="surrogateescape").decode(errors="replace")
-
-
-def _forbidden(request: AuthorizationRequest) -> errors.ApiError:
-    resource = f"{request.resource}/{request.subresource}" if request.subresource else request.resource
-    where = f' in the namespace "{request.namespace}"' if request.namespace else " at the cluster scope"
-    why = f'User "{request.user.name}" cannot impersonate resource "{resource}" in API group "{request.group}"{where}'
-    return errors.forbidden(request.group, resource, name=request.name, why=why)

@@ -84,8 +84,7 @@ def _name_in_selector(selector: FieldSelector | None, name: str) -> FieldSelecto
     """
     if selector is None:
         return parse_field_selector(f"metadata.name={name}")
-    exact = next((term.value for term in selector.terms if term.path == "metadata.name" and term.equal), None)
-    if exact != name:
+    if selector.exact("metadata.name") != name:
         raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
     return selector
 

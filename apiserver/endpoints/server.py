@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, TypeVar
+from urllib.parse import unquote
 
 from aiohttp import web
 
@@ -12,9 +13,10 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
+from apiserver.api.selectors import SelectorError, parse_field_selector
 from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
-from apiserver.auth.authorization import AuthorizationRequest, Authorizer, is_anonymous, is_public
+from apiserver.auth.authorization import allows_anonymous, is_anonymous
 from apiserver.auth.impersonation import asks_to_impersonate, impersonated_user
 from apiserver.endpoints.deadlines import answer_within, requested_seconds
 from apiserver.endpoints.handlers import Action, Handlers, RequestContext, action_of, custom_action_of
@@ -26,6 +28,7 @@ from apiserver.endpoints.responses import compressed, is_pretty, response, shape
 from apiserver.endpoints.routes import Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
+from apiserver.registry.authorizer import AuthorizationRequest, Authorizer, forbidden
 from apiserver.registry.clock import Ids
 from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.options import Target
@@ -44,6 +47,7 @@ MAX_TEMPLATES = 8192
 """The number of templates that are cached: one per method on the objects, or on one subresource, of a collection."""
 MAX_CACHED_PATH = 512
 """The longest path that is cached; those of ordinary objects are shorter."""
+_COLLECTION_VERBS = frozenset(("list", "watch", "deletecollection"))
 VERB_LABELS = {"create": "POST", "update": "PUT"}
 """Verb → its label in metrics, if it is not the verb in capitals (metrics.CanonicalVerb)."""
 
@@ -267,20 +271,20 @@ class Server:
     async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: RequestOutcome) -> Reply:
         path, _, search = request.raw_path.partition("?")
         headers = request.headers
-        user = self._user_of(request)
-        if is_anonymous(user) and not (is_public(path) and "Authorization" not in headers):
+        user = await self._user_of(request)
+        if is_anonymous(user) and not (allows_anonymous(path) and "Authorization" not in headers):
             raise errors.unauthorized()
         if "%" in path and not well_escaped(path):
             return _page_response(BAD_REQUEST, audit_id)
         query = parse_query(search) if search else NO_QUERY
         match = self._dispatch.match(request.method, path)
         if match is None:
-            page = self._nonresource_response(request, path, query, user=user, audit_id=audit_id)
+            page = await self._nonresource_response(request, path, query, user=user, audit_id=audit_id)
             return await compressed(page, headers.get("Accept-Encoding", ""))
         target, action, labels, watch = match
         context = RequestContext(request, target, query, user, audit_id)
         watched = watch or (query and action.verb == "list" and query.is_true("watch"))
-        self._authorize(context, "watch" if watched else action.verb, path)
+        await self._authorize(context, "watch" if watched else action.verb)
         if target.resource.custom:
             self._customs.check_resolved(target.resource)
         if watched:
@@ -307,37 +311,19 @@ class Server:
                 return None
         return requested_seconds(query)
 
-    def _user_of(self, request: web.BaseRequest) -> User:
+    async def _user_of(self, request: web.BaseRequest) -> User:
         transport = request.transport
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         user = self._authentication.user_of(request.headers.get("Authorization"), certificate)
-        return (
-            impersonated_user(user, request.headers, self._authorizer) if asks_to_impersonate(request.headers) else user
-        )
+        if not asks_to_impersonate(request.headers):
+            return user
+        return await impersonated_user(user, request.headers, self._authorizer)
 
-    def _authorize(self, context: RequestContext, verb: str, path: str) -> None:
-        target = context.target
-        resource = target.resource
-        request = AuthorizationRequest(
-            context.user,
-            verb,
-            path,
-            resource.group,
-            resource.plural,
-            target.subresource,
-            target.namespace,
-            target.name,
-        )
-        if not self._authorizer.allows(request):
-            plural = f"{resource.plural}/{target.subresource}" if target.subresource else resource.plural
-            where = f' in the namespace "{target.namespace}"' if target.namespace else " at the cluster scope"
-            raise errors.forbidden(
-                resource.group,
-                plural,
-                name=target.name,
-                why=f'User "{context.user.name}" cannot {verb} resource "{plural}" in API group '
-                f'"{resource.group}"{where}',
-            )
+    async def _authorize(self, context: RequestContext, verb: str) -> None:
+        request = _authorization_request(context, verb)
+        decision = await self._authorizer.authorize(request)
+        if not decision.allowed:
+            raise forbidden(request, decision)
 
     async def _limited(self, context: RequestContext, action: Action, outcome: RequestOutcome) -> Response:
         kind = "readOnly" if context.request.method in READ_METHODS else "mutating"
@@ -367,15 +353,13 @@ class Server:
         finally:
             running[labels] -= 1
 
-    def _nonresource_response(
+    async def _nonresource_response(
         self, request: web.BaseRequest, path: str, query: Parameters, *, user: User, audit_id: str
     ) -> Response:
-        if not self._authorizer.allows(AuthorizationRequest(user, request.method.lower(), path)) and not is_public(
-            path
-        ):
-            raise errors.forbidden(
-                "", "", name="", why=f'User "{user.name}" cannot {request.method.lower()} path "{path}"'
-            )
+        asked = AuthorizationRequest(user, request.method.lower(), unquote(path), is_resource=False)
+        decision = await self._authorizer.authorize(asked)
+        if not decision.allowed:
+            raise forbidden(asked, decision)
         page = self._pages.respond(path, query, request.headers.get("Accept", ""))
         if page.routed and request.method != "GET":
             raise errors.method_not_allowed()
@@ -391,6 +375,30 @@ class Server:
         if page.cache:
             answer.cache = page.cache
         return answer
+
+
+def _authorization_request(context: RequestContext, verb: str) -> AuthorizationRequest:
+    """Return the request as authorizers see it (RequestInfoFactory.NewRequestInfo).
+
+    A namespace is in itself, so a role in it may allow to read it. A selector for one name names that object.
+    """
+    resource, namespace, name, subresource = context.target
+    if not name and "fieldSelector" in context.query and verb in _COLLECTION_VERBS:
+        name = _selected_name(context.query.get("fieldSelector") or "")
+    elif resource.plural == "namespaces" and not resource.group:
+        namespace = name
+    return AuthorizationRequest(
+        context.user, verb, "", resource.group, resource.plural, subresource, namespace, name, version=resource.version
+    )
+
+
+def _selected_name(field_selector: str) -> str:
+    """Return the one name that a field selector selects, "" if it selects others or is invalid."""
+    try:
+        selector = parse_field_selector(field_selector)
+    except SelectorError:
+        return ""
+    return selector.exact("metadata.name") or ""
 
 
 def _is_long_running(match: RouteMatch, query: Parameters) -> bool:

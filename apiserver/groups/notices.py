@@ -59,7 +59,6 @@ def specifies(*names: str) -> Applies:
 
 NO_WEBHOOKS = "calls no admission webhooks"
 NO_POLICIES = "evaluates no admission policies"
-NO_RBAC = "has no RBAC authorizer"
 NO_DEVICES = "allocates no devices"
 NO_SIGNERS = "signs no certificates"
 NO_GROUPS = "schedules no groups of Pods"

@@ -16,11 +16,13 @@ from apiserver.api.schema import Schema
 from apiserver.api.user import AuthenticatorResponse, User
 from apiserver.groups.conversion import Conversion
 from apiserver.registry.admission import Chain
+from apiserver.registry.authorizer import Authorizer
 from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Codec, IndexAttrs, LazyIndexAttrs
 from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.decoding import Decoder
 from apiserver.registry.kind_tables import conversion_of, selectable_fields
+from apiserver.registry.options import Target
 from apiserver.registry.serviceip.allocator import ServiceAllocator
 from apiserver.registry.serviceip.reservations import ReservationStore
 from apiserver.registry.storage import ROOT, Storage
@@ -43,12 +45,17 @@ class Security(Protocol):
         """Return the user of a token and its audiences, None if it is invalid or for none of the given audiences."""
         ...
 
-    def allows(self, user: User, attributes: Obj) -> bool:
-        """Return whether the user may do what resourceAttributes or nonResourceAttributes describe."""
+    @property
+    def authorizer(self) -> Authorizer:
+        """Decides on requests, as it does on those of clients."""
         ...
 
-    def rules_for(self, user: User, namespace: str) -> Obj:
-        """Return the user's permissions in a namespace, as the status of a SelfSubjectRulesReview."""
+    async def check_escalation(self, user: User, target: Target, *, new: Obj, old: Obj | None) -> None:
+        """Refuse a Role, ClusterRole or binding by which its writer would grant more than he may do.
+
+        Raises:
+            ApiError: 403; 404, the role of a binding does not exist.
+        """
         ...
 
 

@@ -1,5 +1,7 @@
 """Text as Go's strconv quotes it; messages of the API show names and values that way."""
 
+from collections.abc import Iterable
+
 _ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
@@ -24,3 +26,8 @@ def _escaped(code: int) -> str:
     if code < 0x20 or code == 0x7F:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x1_0000 else f"\\U{code:08x}"
+
+
+def quoted_list(texts: Iterable[str]) -> str:
+    """Return texts as fmt's %q prints a slice of them: ["a" "b"]."""
+    return f"[{' '.join(map(quoted, texts))}]"

@@ -11,7 +11,6 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, mapping, mappings, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.notices import NO_RBAC, stored
 from apiserver.groups.strategy import PLAIN
 
 GROUP = "rbac.authorization.k8s.io"
@@ -112,7 +111,6 @@ CLUSTER_ROLE_BINDING = BuiltinKind(
     validator=Validator(_cluster_role_binding, lambda new, old: (*_cluster_role_binding(new), *_ref_stays(new, old))),
     printer=_binding_printer("ClusterRoleBinding"),
     name_rule=names.path_segment,
-    notices=stored("ClusterRoleBinding", NO_RBAC, "grants nothing"),
 )
 
 ROLE_BINDING = BuiltinKind(
@@ -124,5 +122,4 @@ ROLE_BINDING = BuiltinKind(
     validator=Validator(_role_binding, lambda new, old: (*_role_binding(new), *_ref_stays(new, old))),
     printer=_binding_printer("RoleBinding"),
     name_rule=names.path_segment,
-    notices=stored("RoleBinding", NO_RBAC, "grants nothing"),
 )

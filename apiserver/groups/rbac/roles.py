@@ -8,7 +8,6 @@ from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors, same_on_update
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.notices import NO_RBAC, stored
 from apiserver.groups.strategy import PLAIN
 
 
@@ -63,7 +62,6 @@ CLUSTER_ROLE = BuiltinKind(
     strategy=PLAIN,
     validator=same_on_update(_cluster_role),
     name_rule=names.path_segment,
-    notices=stored("ClusterRole", NO_RBAC, "grants nothing"),
 )
 
 ROLE = BuiltinKind(
@@ -73,5 +71,4 @@ ROLE = BuiltinKind(
     strategy=PLAIN,
     validator=same_on_update(_role),
     name_rule=names.path_segment,
-    notices=stored("Role", NO_RBAC, "grants nothing"),
 )

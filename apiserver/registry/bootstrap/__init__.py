@@ -1,23 +1,27 @@
 """Objects that exist from the start, as tables, and their creation: only missing ones, all at once.
 
+Roles and bindings that exist get the rules and subjects that they lack.
+
 Not here: what controllers create for each new namespace, and what they keep up to date.
 """
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, group_version
 from apiserver.api.user import User
-from apiserver.registry.bootstrap.access import access
+from apiserver.registry.bootstrap.access import RBAC, access
 from apiserver.registry.bootstrap.cluster import ServerLocation, cluster, namespaces
 from apiserver.registry.bootstrap.flow import flow
+from apiserver.registry.bootstrap.reconcile import binds_another_role, reconciled
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.create import create
-from apiserver.registry.storage import key_of
+from apiserver.registry.rest.update import modify
+from apiserver.registry.storage import key_of, map_store_errors
 
 __all__ = ["SYSTEM", "ServerLocation", "bootstrap"]
 
@@ -29,7 +33,7 @@ OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver", validation="Ignore")
 
 
 async def bootstrap(registry: Registry, location: ServerLocation, *, kruise: bool = False) -> None:
-    """Create the missing objects; existing ones do not change. The history of an empty store begins after that.
+    """Create the missing objects, and complete roles and bindings. The history of an empty store begins after that.
 
     Args:
         registry: the server's collaborators.
@@ -39,6 +43,7 @@ async def bootstrap(registry: Registry, location: ServerLocation, *, kruise: boo
     store = registry.storage.store
     empty = not store.count("/registry/")
     await _create_missing(registry, namespaces())
+    await _complete(registry, _access())
     cluster_objects = cluster(location, registry.table, now=registry.timestamps.now())
     await _create_missing(registry, [*cluster_objects, *_everywhere(), *(_workloads() if kruise else ())])
     if empty and not store.is_shared:  # other servers may still watch from an older revision
@@ -48,7 +53,13 @@ async def bootstrap(registry: Registry, location: ServerLocation, *, kruise: boo
 @cache  # constants: objects are created from copies
 def _everywhere() -> tuple[Obj, ...]:
     """Return the objects that are the same in all clusters."""
-    return (*access(), *flow())
+    return (*_access(), *flow())
+
+
+@cache
+def _access() -> tuple[Obj, ...]:
+    """Return the roles and bindings."""
+    return tuple(access())
 
 
 @cache
@@ -85,3 +96,20 @@ async def _create_all(registry: Registry, missing: Iterable[tuple[Target, Obj]])
         except ApiError as error:
             if error.code != 409:  # another server was faster
                 raise
+
+
+async def _complete(registry: Registry, objects: Iterable[Obj]) -> None:
+    """Add what existing roles and bindings lack; make a binding again if it names another role."""
+    kinds = {row.kind: row for row in registry.table if (row.group, row.version) == (RBAC, "v1")}
+    for obj in objects:
+        meta = obj["metadata"]
+        target = Target(kinds[obj["kind"]], meta.get("namespace", ""), meta["name"])
+        kv = registry.storage.store.get(key_of(*target[:3]))
+        if kv is None:
+            continue
+        existing = registry.codecs.codec_of(target.resource).decode(kv)
+        if "roleRef" in obj and binds_another_role(existing, obj):
+            with map_store_errors():
+                await registry.storage.store.delete(kv.key)
+        elif reconciled(existing, obj) != existing:
+            await modify(registry, target, partial(reconciled, expected=obj), OPTIONS)

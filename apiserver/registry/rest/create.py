@@ -13,7 +13,7 @@ from apiserver.registry.managed_fields_update import create_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.preconditions import check_namespace
-from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid
+from apiserver.registry.rest.write_checks import admit, check_escalation, notices, refuse_invalid
 from apiserver.registry.serviceip.transaction import allocate_for_write
 from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import strategy_of
@@ -65,6 +65,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
             del meta[name]
     create_managed_fields(registry, target, decoded, options)
     await admit(registry, "CREATE", target, options, obj=obj)
+    await check_escalation(registry, target, options, new=obj)
     _fill_system_fields(registry, meta)
     attempts, before_naming = 1, b""
     if meta.get("generateName") and not meta.get("name"):

@@ -13,7 +13,7 @@ from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.create import insert
 from apiserver.registry.rest.preconditions import check_name, check_namespace, check_uid, check_versions
-from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid, write_warnings
+from apiserver.registry.rest.write_checks import admit, check_escalation, notices, refuse_invalid, write_warnings
 from apiserver.registry.serviceip.transaction import allocate_for_write, release_deleted
 from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
@@ -87,6 +87,7 @@ async def modify(
         check_versions(target, strategy, new, old)
         _keep_system_fields(new["metadata"], old["metadata"])
         await admit(registry, "UPDATE", target, options, obj=new, old=old)
+        await check_escalation(registry, target, options, new=new, old=old)
         prepare(new, old)
         update_managed_fields(registry, target, old, new, options)
         async with allocate_for_write(registry, target, options, new=new, old=old) as allocated_obj:

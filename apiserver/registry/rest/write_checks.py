@@ -31,6 +31,18 @@ def admit(
     return registry.admission.admit(Attributes(operation, target, options.user, obj, old, options.dry_run))
 
 
+async def check_escalation(
+    registry: Registry, target: Target, options: WriteOptions, *, new: Obj, old: Obj | None = None
+) -> None:
+    """Refuse a role or binding by which its writer would grant more than he may do (rbac's policybased storage).
+
+    Raises:
+        ApiError: 403; 404, the role of a binding does not exist.
+    """
+    if target.resource.group == "rbac.authorization.k8s.io":
+        await registry.security.check_escalation(options.user, target, new=new, old=old)
+
+
 def refuse_invalid(
     registry: Registry, target: Target, obj: Obj, invalid: list[FieldError], old: Obj | None = None
 ) -> tuple[str, ...]:

@@ -6,10 +6,12 @@ from apiserver.api import errors, field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.user import User
+from apiserver.registry.authorizer import AuthorizationRequest
 from apiserver.registry.managed_fields_update import create_managed_fields
 from apiserver.registry.subresources.call import SubresourceRequest
 
 BOTH = "cannot be specified in combination with resourceAttributes"
+_RESOURCE_ATTRIBUTES = ("verb", "group", "resource", "subresource", "namespace", "name")
 NEITHER = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
 
@@ -21,14 +23,14 @@ async def subject_access_review(call: SubresourceRequest) -> Obj:
     """
     review = _review(call)
     _refuse(call, [*_access_errors(review["spec"], names_user=True), *_meta_errors(review)])
-    return _with_decision(call, review, _subject(review["spec"]))
+    return await _with_decision(call, review, _subject(review["spec"]))
 
 
 async def self_subject_access_review(call: SubresourceRequest) -> Obj:
     """Answer whether the caller may do something."""
     review = _review(call)
     _refuse(call, [*_access_errors(review["spec"], names_user=False), *_meta_errors(review)])
-    return _with_decision(call, review, call.options.user)
+    return await _with_decision(call, review, call.options.user)
 
 
 async def local_subject_access_review(call: SubresourceRequest) -> Obj:
@@ -36,7 +38,7 @@ async def local_subject_access_review(call: SubresourceRequest) -> Obj:
     review = _review(call)
     review["metadata"]["namespace"] = call.target.namespace
     _refuse(call, [*_access_errors(review["spec"], names_user=True), *_local_errors(review)])
-    return _with_decision(call, review, _subject(review["spec"]))
+    return await _with_decision(call, review, _subject(review["spec"]))
 
 
 async def self_subject_rules_review(call: SubresourceRequest) -> Obj:
@@ -44,7 +46,13 @@ async def self_subject_rules_review(call: SubresourceRequest) -> Obj:
     namespace = _review(call)["spec"].get("namespace")
     if not namespace:
         raise errors.bad_request("no namespace on request")
-    return _empty(call) | {"spec": {}, "status": call.registry.security.rules_for(call.options.user, namespace)}
+    rules = call.registry.security.authorizer.rules_for(call.options.user, namespace)
+    status = {
+        "resourceRules": list(rules.resource_rules),
+        "nonResourceRules": list(rules.path_rules),
+        "incomplete": rules.incomplete,
+    }
+    return _empty(call) | {"spec": {}, "status": status | ({"evaluationError": rules.error} if rules.error else {})}
 
 
 async def self_subject_review(call: SubresourceRequest) -> Obj:
@@ -92,10 +100,25 @@ def _subject(spec: Obj) -> User:
     return User(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
 
 
-def _with_decision(call: SubresourceRequest, review: Obj, user: User) -> Obj:
-    spec = review["spec"]
-    attributes = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
-    return review | {"status": {"allowed": call.registry.security.allows(user, attributes)}}
+async def _with_decision(call: SubresourceRequest, review: Obj, user: User) -> Obj:
+    decision = await call.registry.security.authorizer.authorize(_request_of(review["spec"], user))
+    more = {
+        "denied": decision.denied,
+        "reason": decision.reason,
+        "evaluationError": decision.error,
+    }
+    status = {"allowed": decision.allowed} | {name: value for name, value in more.items() if value}
+    return review | {"status": status}
+
+
+def _request_of(spec: Obj, user: User) -> AuthorizationRequest:
+    """Return the request that a review asks about (authorization/util AuthorizationAttributesFrom)."""
+    attributes = spec.get("resourceAttributes")
+    if attributes is None:
+        path = spec["nonResourceAttributes"]
+        return AuthorizationRequest(user, path.get("verb") or "", path.get("path") or "", is_resource=False)
+    named = {name: attributes.get(name) or "" for name in _RESOURCE_ATTRIBUTES}
+    return AuthorizationRequest(user, path="", version=attributes.get("version") or "*", **named)
 
 
 def _refuse(call: SubresourceRequest, invalid: list[FieldError]) -> None:
