@@ -79,7 +79,8 @@ class RBAC:
 
     def user_rules(self, user: User, namespace: str) -> UserRules:
         """Return the rules of all roles that a user has in a namespace, "" for those of the cluster alone."""
-        rules, problems = [], []
+        rules: list[Obj] = []
+        problems: list[str] = []
         for binding in dict.fromkeys(self._bindings.bindings_of(user, namespace)):
             role = self.role_rules(binding.role_key)
             if role is None:

@@ -1,4 +1,4 @@
-"""What the rules of a role allow, as in the tables of plugin/pkg/auth/authorizer/rbac/rbac_test.go."""
+"""The rules of a role against requests, as in the tables of plugin/pkg/auth/authorizer/rbac/rbac_test.go."""
 
 import pytest
 

@@ -25,6 +25,7 @@ CARRIED_OUT = {
     ("discovery.k8s.io", "EndpointSlice"),
     ("events.k8s.io", "Event"),
     ("policy", "PodDisruptionBudget"),
+    *(("rbac.authorization.k8s.io", kind) for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
     ("scheduling.k8s.io", "PriorityClass"),
     ("storage.k8s.io", "StorageClass"),
 }

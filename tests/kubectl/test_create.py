@@ -138,9 +138,9 @@ def test_what_nothing_acts_on_is_created_with_a_warning(
     kubectl = kubectl_at(kube_cluster.kubeconfig, namespace="default", binary=kubectl_path)
 
     kubectl.says(
-        "create role r --verb=get --resource=pods",
-        "role.rbac.authorization.k8s.io/r created\n"
-        "Warning: mockube has no RBAC authorizer: this Role is stored, but grants nothing",
+        "create cronjob c --image=busybox --schedule=@hourly",
+        "cronjob.batch/c created\n"
+        "Warning: mockube has no CronJob controller: this CronJob is stored, but creates no Jobs",
     )
     kubectl.says("create deployment web --image=nginx", "deployment.apps/web created")
 

@@ -84,12 +84,18 @@ def test_reads_writes_of_the_status_refusals_and_deletions_do_not(quota: Any) ->
 
 
 def test_an_update_that_creates_says_it_too(wires: Callable[[str], Any]) -> None:
-    wire, path = wires("1.37"), "/apis/rbac.authorization.k8s.io/v1/clusterroles/made-by-put"
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "made-by-put"}}
-    expected = ['299 - "mockube has no RBAC authorizer: this ClusterRole is stored, but grants nothing"']
-    created = wire.ask("PUT", path, role)
+    wire, path = wires("1.37"), "/apis/node.k8s.io/v1/runtimeclasses/made-by-put"
+    runtime_class = {"metadata": {"name": "made-by-put"}, "handler": "h", "overhead": {"podFixed": {"cpu": "1m"}}}
+    expected = [
+        (
+            '299 - "mockube has no RuntimeClass admission plug-in: this RuntimeClass is stored, but Pods get neither '
+            'its overhead nor its scheduling"'
+        )
+    ]
+    created = wire.ask("PUT", path, runtime_class)
     assert (created.code, notices(created)) == (201, expected)
-    again = wire.ask("PUT", path, role)
+    meta = {"name": "made-by-put", "resourceVersion": created.obj["metadata"]["resourceVersion"]}
+    again = wire.ask("PUT", path, runtime_class | {"metadata": meta})
     assert (again.code, notices(again)) == (200, expected)
 
 

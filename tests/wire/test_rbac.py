@@ -1,6 +1,5 @@
 """wire.md, section 6.2: RBAC decides, explains, and lets nobody grant more than they have."""
 
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -16,7 +15,7 @@ READ_PODS = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods"]}
 
 
 @pytest.fixture
-async def api(opened) -> AsyncIterator:
+async def api(opened):
     async with opened(Config(authorization_modes=("RBAC",))) as running_api:
         yield running_api
 
@@ -42,7 +41,7 @@ async def as_user(api, method: str, path: str, body=None, user: str = "jane", gr
 
 
 async def may(api, path: str, *, user: str = "jane", group: str = "") -> bool:
-    return (await as_user(api, "GET", path, user=user, group=group)).code == 200
+    return bool((await as_user(api, "GET", path, user=user, group=group)).code == 200)
 
 
 async def test_a_binding_counts_for_the_next_request(api) -> None:
@@ -120,16 +119,16 @@ async def test_a_cluster_role_counts_where_it_is_bound(api) -> None:
             "DELETE",
             "/apis/apps/v1/namespaces/default/deployments",
             (
-                'deployments.apps is forbidden: User "jane" cannot deletecollection resource "deployments" in API group '
-                '"apps" in the namespace "default"'
+                'deployments.apps is forbidden: User "jane" cannot deletecollection resource "deployments" in API '
+                'group "apps" in the namespace "default"'
             ),
         ),
         (
             "GET",
             "/api/v1/namespaces/kube-system",
             (
-                'namespaces "kube-system" is forbidden: User "jane" cannot get resource "namespaces" in API group "" in '
-                'the namespace "kube-system"'
+                'namespaces "kube-system" is forbidden: User "jane" cannot get resource "namespaces" in API group "" '
+                'in the namespace "kube-system"'
             ),
         ),
         (

@@ -11,7 +11,7 @@ from apiserver.registry.managed_fields_update import create_managed_fields
 from apiserver.registry.subresources.call import SubresourceRequest
 
 BOTH = "cannot be specified in combination with resourceAttributes"
-_RESOURCE_ATTRIBUTES = ("verb", "group", "resource", "subresource", "namespace", "name")
+_RESOURCE_FIELDS = ("verb", "group", "resource", "subresource", "namespace", "name")
 NEITHER = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
 
@@ -117,8 +117,9 @@ def _request_of(spec: Obj, user: User) -> AuthorizationRequest:
     if attributes is None:
         path = spec["nonResourceAttributes"]
         return AuthorizationRequest(user, path.get("verb") or "", path.get("path") or "", is_resource=False)
-    named = {name: attributes.get(name) or "" for name in _RESOURCE_ATTRIBUTES}
-    return AuthorizationRequest(user, path="", version=attributes.get("version") or "*", **named)
+    verb, group, resource, subresource, namespace, name = (attributes.get(field) or "" for field in _RESOURCE_FIELDS)
+    version = attributes.get("version") or "*"
+    return AuthorizationRequest(user, verb, "", group, resource, subresource, namespace, name, version=version)
 
 
 def _refuse(call: SubresourceRequest, invalid: list[FieldError]) -> None:
