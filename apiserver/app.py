@@ -1,6 +1,6 @@
 """Assembles the server from its settings: every collaborator is created once and passed down."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
@@ -8,17 +8,10 @@ from typing import Any
 
 import orjson
 
-from apiserver.admission.certificate_requester import CertificateRequester
-from apiserver.admission.default_storage_class import DefaultStorageClass
-from apiserver.admission.kruise_sets import KruiseSets
-from apiserver.admission.namespace_lifecycle import NamespaceLifecycle
-from apiserver.admission.priority import Priority
-from apiserver.admission.storage_protection import StorageObjectInUseProtection
-from apiserver.admission.united_deployment import UnitedDeployments
+from apiserver.admission.plugins import PluginContext, enabled_plugins
 from apiserver.api.errors import qualified_resource
 from apiserver.api.meta import Obj
 from apiserver.api.resources import ResourceTable
-from apiserver.api.schema import Schema
 from apiserver.auth.authentication import Authentication, StaticTokens
 from apiserver.auth.authorization import AlwaysAllow, AlwaysDeny, AuthorizerUnion
 from apiserver.auth.guard import AuthorizationGuard
@@ -41,7 +34,7 @@ from apiserver.endpoints.watch import Watches
 from apiserver.listening import listening, reachable
 from apiserver.metrics import Metrics
 from apiserver.registry import kind_tables
-from apiserver.registry.admission import Chain, Plugin
+from apiserver.registry.admission import Chain
 from apiserver.registry.authorizer import Authorizer
 from apiserver.registry.bootstrap import ServerLocation, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
@@ -105,6 +98,7 @@ async def serving(
         guard = _guard(config, store, table, clock)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
         await bootstrap(registry, _server_location(config), kruise=config.kruise)
+        _install_plugins(config, registry)
         crd_controller = CRDController(registry)
         crd_controller.load()
         renderer = Renderer(clock, Tables(release.definitions, registry.customs.columns))
@@ -182,7 +176,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         schema=release.schema,
         merge_schema=release.merge_schema,
         field_schema=release.field_schema,
-        admission=Chain(_plugins(config, store, release.schema)),
+        admission=Chain(),
         clock=clock,
         ids=ids,
         timestamps=Timestamps(clock),
@@ -199,14 +193,11 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
     return registry
 
 
-def _plugins(config: Config, store: Store, schema: Schema) -> Sequence[Plugin]:
-    """Return the admission plug-ins in their calling order (pkg/kubeapiserver/options AllOrderedPlugins)."""
-    plugins: list[Plugin] = [NamespaceLifecycle(store), Priority(store), DefaultStorageClass(store)]
-    if not config.empties_namespaces:  # controllers run, which remove its finalizers
-        plugins.append(StorageObjectInUseProtection())
-    if config.kruise:
-        plugins += [UnitedDeployments(schema), KruiseSets(schema, store)]
-    return [*plugins, CertificateRequester()]
+def _install_plugins(config: Config, registry: Registry) -> None:
+    """Install the admission plug-ins, which are for clients: what a new cluster has is made without them."""
+    context = PluginContext(registry, has_controllers=not config.empties_namespaces, kruise=config.kruise)
+    plugins = enabled_plugins(context, config.enable_admission_plugins, config.disable_admission_plugins)
+    registry.admission.install(plugins)
 
 
 def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> AuthorizationGuard:

@@ -2,10 +2,11 @@
 
 import argparse
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from apiserver.admission.plugins import SWITCHABLE, plugin_errors
 from apiserver.api.golang.durations import duration_text
 from apiserver.api.golang.strings import quoted, quoted_list
 from apiserver.api.schema import available_versions
@@ -60,6 +61,8 @@ class Config:
         service_account_key_file: signs service account tokens; created if absent, None for a key that is not kept.
         service_account_issuer: the issuer of those tokens.
         authorization_modes: the authorizers in their order; the first decision counts.
+        enable_admission_plugins: admission plug-ins that run beside those that do by default.
+        disable_admission_plugins: admission plug-ins that run by default, and are not to.
         service_cluster_ip_range: the ranges of cluster IPs.
         service_node_port_range: first and last port for NodePort Services.
         event_ttl: seconds that Events are kept after their last write.
@@ -85,6 +88,8 @@ class Config:
     service_account_key_file: Path | None = None
     service_account_issuer: str = "https://kubernetes.default.svc.cluster.local"
     authorization_modes: tuple[str, ...] = ("AlwaysAllow",)
+    enable_admission_plugins: tuple[str, ...] = ()
+    disable_admission_plugins: tuple[str, ...] = ()
     service_cluster_ip_range: str = "10.96.0.0/12"
     service_node_port_range: tuple[int, int] = (30000, 32767)
     kubernetes_version: str = ""
@@ -127,6 +132,8 @@ def check(config: Config) -> Config:
     _check_modes(config.authorization_modes)
     _check_files(config)
     _check_etcd(config.etcd)
+    if problems := plugin_errors(config.enable_admission_plugins, config.disable_admission_plugins):
+        raise ConfigError("; ".join(problems))
     if config.kubelets.timeout <= 0:
         raise ConfigError("--kubelet-timeout: give more than 0s")
     if min(config.limits.reading, config.limits.mutating) < 0:
@@ -234,6 +241,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="MODE,...",
         help=f"who may do what, in the order in which they are asked: {', '.join(MODES)}",
     )
+    _admission_flags(flags)
     _service_flags(flags)
     _limit_flags(flags)
     _kubelet_flags(flags)
@@ -262,6 +270,18 @@ def _etcd_flags(flags: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="how long etcd keeps history; 0: forever",
     )
+
+
+def _admission_flags(flags: argparse.ArgumentParser) -> None:
+    names = ", ".join(SWITCHABLE)
+    for verb, which in (("enable", "run beside the default ones"), ("disable", "run by default, and are not to")):
+        flags.add_argument(
+            f"--{verb}-admission-plugins",
+            action="append",
+            default=[],
+            metavar="NAMES",
+            help=f"admission plug-ins that {which}, separated by commas: {names}",
+        )
 
 
 def _service_flags(flags: argparse.ArgumentParser) -> None:
@@ -368,6 +388,8 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         service_account_key_file=flags.service_account_signing_key_file,
         service_account_issuer=flags.service_account_issuer,
         authorization_modes=tuple(filter(None, flags.authorization_mode.split(","))),
+        enable_admission_plugins=listed_names(flags.enable_admission_plugins),
+        disable_admission_plugins=listed_names(flags.disable_admission_plugins),
         service_cluster_ip_range=flags.service_cluster_ip_range,
         service_node_port_range=flags.service_node_port_range,
         kubernetes_version=flags.kubernetes_version.removeprefix("v"),
@@ -397,6 +419,11 @@ def etcd_of(flags: argparse.Namespace) -> EtcdAccess:
         flags.etcd_user,
         flags.etcd_password_file,
     )
+
+
+def listed_names(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in a flag that may be repeated, and whose values are lists separated by commas."""
+    return tuple(name for value in values for name in value.split(",") if name)
 
 
 def _ports(text: str) -> tuple[int, int]:

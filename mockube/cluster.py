@@ -4,7 +4,7 @@ It speaks TLS, as real clusters do: kubectl and client-go send no credentials at
 """
 
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -26,12 +26,14 @@ class Cluster:
         controllers: the controllers that run if there are nodes, as `mockube up --controllers` takes them.
         kruise: whether to serve OpenKruise's workloads (apps.kruise.io); None means only if there are nodes.
         warn_unsupported: whether to warn clients that write fields which are stored but have no effect here.
+        enable_admission_plugins: admission plug-ins that are off by default, and are to run.
+        disable_admission_plugins: admission plug-ins that are on by default, and are not to run.
 
     Raises:
         ConfigError: the release, or a controller, is unknown.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword arguments alone, each with a default
         self,
         *,
         kubernetes_version: str = "",
@@ -39,6 +41,8 @@ class Cluster:
         controllers: str = "*",
         kruise: bool | None = None,
         warn_unsupported: bool = True,
+        enable_admission_plugins: Collection[str] = (),
+        disable_admission_plugins: Collection[str] = (),
     ) -> None:
         version = kubernetes_version.removeprefix("v")
         self._config = check(
@@ -48,6 +52,8 @@ class Cluster:
                 empties_namespaces=not nodes,
                 kruise=bool(nodes) if kruise is None else kruise,
                 warn_unsupported=warn_unsupported,
+                enable_admission_plugins=tuple(enable_admission_plugins),
+                disable_admission_plugins=tuple(disable_admission_plugins),
             )
         )
         self._manager_options = _manager_options(nodes, controllers) if nodes else None

@@ -75,6 +75,8 @@ def arguments(running: RunningControlPlane, config: Config) -> list[str]:
         f"--token-auth-file={certificates.tokens}",
         f"--authorization-mode={','.join(AUTHORIZATION_MODES)}",
         f"--service-account-signing-key-file={certificates.service_account_key}",
+        f"--enable-admission-plugins={','.join(config.enable_admission_plugins)}",
+        f"--disable-admission-plugins={','.join(config.disable_admission_plugins)}",
         f"--service-cluster-ip-range={config.service_cluster_ip_range}",
         f"--service-node-port-range={low_high}",
         f"--kubelet-client-certificate={certificates.kubelet_client}",

@@ -7,7 +7,7 @@ import orjson
 from apiserver.admission.latest import ComputedValue, RangeWatcher
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.storage_classes import CLASS_ANNOTATION, DEFAULT_MARKS, default_of
-from apiserver.registry.admission import Attributes
+from apiserver.registry.admission import CREATE, Attributes, Handles
 from etcd.store import KeyValue
 
 CLASSES = "/registry/storageclasses/"
@@ -19,7 +19,7 @@ class DefaultStorageClass:
     """The plug-in of that name (plugin/pkg/admission/storage/storageclass/setdefault)."""
 
     name = "DefaultStorageClass"
-    kinds: frozenset[tuple[str, str]] | None = frozenset({("", "PersistentVolumeClaim")})
+    handles = (Handles(CREATE, frozenset((("", "PersistentVolumeClaim"),))),)
 
     def __init__(self, store: RangeWatcher) -> None:
         self._default = ComputedValue(store, CLASSES, _default)
@@ -27,8 +27,7 @@ class DefaultStorageClass:
     async def admit(self, attributes: Attributes) -> None:
         """Set the default class on a new claim; a claim that names "" keeps that."""
         obj = attributes.obj
-        if attributes.operation != "CREATE" or obj is None or attributes.target.subresource:
-            return
+        assert obj is not None
         annotations = obj["metadata"].get("annotations") or {}
         spec = obj.setdefault("spec", {})
         if (

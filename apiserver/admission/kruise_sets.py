@@ -23,7 +23,7 @@ from apiserver.groups.kruise.defaults import (
     default_set_template,
 )
 from apiserver.groups.kruise.statefulsets import advanced_stateful_set
-from apiserver.registry.admission import Attributes
+from apiserver.registry.admission import WRITES, Attributes, Handles
 from etcd.store import KeyValue
 
 _POD_TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
@@ -74,7 +74,7 @@ class KruiseSets:
     """
 
     name = "KruiseSets"
-    kinds: frozenset[tuple[str, str]] | None = frozenset((GROUP, kind) for kind, _ in _RULES)
+    handles = (Handles(WRITES, frozenset((GROUP, kind) for kind, _ in _RULES)),)
 
     def __init__(self, schema: Schema, store: Reader) -> None:
         self._schema = schema
@@ -88,9 +88,7 @@ class KruiseSets:
         """
         obj, old, resource = attributes.obj, attributes.old, attributes.target.resource
         rules = _RULES.get((resource.kind, resource.version))
-        if obj is None or rules is None or attributes.operation not in ("CREATE", "UPDATE"):
-            return
-        if attributes.target.subresource:
+        if obj is None or rules is None:
             return
         ensure_spec(obj, old)
         if not _is_well_formed(obj.get("spec")):

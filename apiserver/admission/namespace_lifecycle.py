@@ -2,7 +2,7 @@
 
 from apiserver.admission.latest import Reader, get_synced
 from apiserver.api import errors
-from apiserver.registry.admission import Attributes, forbidden
+from apiserver.registry.admission import WRITES, Attributes, Handles, forbidden
 
 UNDELETABLE = frozenset(("default", "kube-system", "kube-public"))
 
@@ -11,7 +11,10 @@ class NamespaceLifecycle:
     """The plug-in of that name (plugin/pkg/admission/namespace/lifecycle)."""
 
     name = "NamespaceLifecycle"
-    kinds: frozenset[tuple[str, str]] | None = None
+    handles = (
+        Handles(WRITES, subresources=None),
+        Handles(frozenset(("DELETE",)), frozenset((("", "Namespace"),))),
+    )
 
     def __init__(self, store: Reader) -> None:
         self._store = store
@@ -23,7 +26,7 @@ class NamespaceLifecycle:
             if attributes.operation == "DELETE" and target.name in UNDELETABLE:
                 raise errors.forbidden("", "namespaces", name=target.name, why="this namespace may not be deleted")
             return
-        if not target.namespace or attributes.operation in ("DELETE", "CONNECT"):
+        if not target.namespace:
             return
         namespace = await get_synced(self._store, f"/registry/namespaces/{target.namespace}")
         if namespace is None:

@@ -7,7 +7,7 @@ import orjson
 
 from apiserver.admission.latest import ComputedValue, RangeWatcher, Reader, get_synced
 from apiserver.api.meta import Obj
-from apiserver.registry.admission import Attributes, forbidden
+from apiserver.registry.admission import WRITES, Attributes, Handles, forbidden
 from etcd.store import KeyValue
 
 CLASSES = "/registry/priorityclasses/"
@@ -25,7 +25,7 @@ class Priority:
     """The plug-in of that name (plugin/pkg/admission/priority)."""
 
     name = "Priority"
-    kinds: frozenset[tuple[str, str]] | None = frozenset({("", "Pod"), ("scheduling.k8s.io", "PriorityClass")})
+    handles = (Handles(WRITES, frozenset((("", "Pod"), ("scheduling.k8s.io", "PriorityClass")))),)
 
     def __init__(self, store: Classes) -> None:
         self._store = store
@@ -34,8 +34,7 @@ class Priority:
     async def admit(self, attributes: Attributes) -> None:
         """Resolve the priority of a pod; refuse a second default class."""
         resource, obj = attributes.target.resource, attributes.obj
-        if obj is None or attributes.target.subresource:
-            return
+        assert obj is not None
         if resource.kind == "Pod":
             if attributes.old is None:
                 await self._resolve(attributes, obj["spec"])

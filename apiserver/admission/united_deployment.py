@@ -15,7 +15,7 @@ from apiserver.groups.apps.statefulsets import default_stateful_set
 from apiserver.groups.core.pods.defaults import default_template
 from apiserver.groups.kruise.defaults import default_set_template, default_united_deployment
 from apiserver.groups.kruise.uniteddeployments import united_deployment, united_deployment_update
-from apiserver.registry.admission import Attributes
+from apiserver.registry.admission import WRITES, Attributes, Handles
 
 STATEFUL, _, CLONES, DEPLOYMENT = TEMPLATES
 _STATEFUL_SET = "io.k8s.api.apps.v1.StatefulSetSpec"
@@ -32,7 +32,7 @@ class UnitedDeployments:
     """
 
     name = "UnitedDeployment"
-    kinds: frozenset[tuple[str, str]] | None = frozenset({(GROUP, KIND)})
+    handles = (Handles(WRITES, frozenset(((GROUP, KIND),))),)
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -44,8 +44,7 @@ class UnitedDeployments:
             ApiError: 422 with the invalid fields, or 400 for a malformed template.
         """
         obj, old = attributes.obj, attributes.old
-        if obj is None or attributes.operation not in ("CREATE", "UPDATE") or attributes.target.subresource:
-            return
+        assert obj is not None
         ensure_spec(obj, old)
         spec = obj.get("spec")
         if not isinstance(spec, dict) or not has_shape(spec, _SPEC) or _lacks_a_spec(spec):

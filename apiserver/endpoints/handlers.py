@@ -151,21 +151,22 @@ class Handlers:
         deleted = await deletion.delete(self._registry, target, options)
         resource = target.resource
         if not deleted.gone or (not resource.group and resource.plural in RETURNS_DELETED):
-            return self._object_response(
-                context, shape, deleted.kv, warnings=deletion.deletion_warnings(target, options)
-            )
+            warnings = deletion.deletion_warnings(target, options) + deleted.warnings
+            return self._object_response(context, shape, deleted.kv, warnings=warnings)
         uid = orjson.loads(deleted.kv.value)["metadata"]["uid"]
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
-        return self._finish_response(context, shape, orjson.dumps(success({k: v for k, v in names.items() if v})))
+        status = orjson.dumps(success({k: v for k, v in names.items() if v}))
+        return self._finish_response(context, shape, status, warnings=deleted.warnings)
 
     async def delete_collection(self, context: RequestContext) -> Response:
         """DELETE of a collection: answers with the list of the deleted objects."""
         shape, target = context.output_options(), context.target
         selection = params.list_options(context.query, target.resource)
         options = params.delete_options(context.query, await self._parse_delete_options(context), user=context.user)
-        items = await deletion.delete_collection(self._registry, target, selection, options)
-        page = ListPage(items, self._registry.storage.store.revision)
-        return self._list_response(context, shape, page, warnings=deletion.deletion_warnings(target, options))
+        deleted = await deletion.delete_collection(self._registry, target, selection, options)
+        page = ListPage(deleted.items, self._registry.storage.store.revision)
+        warnings = deletion.deletion_warnings(target, options) + deleted.warnings
+        return self._list_response(context, shape, page, warnings=warnings)
 
     async def computed(self, context: RequestContext, verb: str, compute: Handler) -> Reply:
         """Answer for a subresource that is not a stored field of its object, or for a resource that is not stored."""
@@ -178,7 +179,11 @@ class Handlers:
             body = await self._parse_body(context, subresource.kind if subresource else target.resource.kind)
         kind = OPTIONS.get(verb, "UpdateOptions")
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind=kind)
-        answer = await compute(SubresourceRequest(self._registry, target, verb, options, context.query, body, patch))
+        call = SubresourceRequest(self._registry, target, verb, options, context.query, body, patch)
+        try:
+            answer = await compute(call)
+        except ApiError as error:
+            raise error.prepend_warnings(tuple(call.warnings)) from error.__cause__
         if isinstance(answer, KubeletLocation):
             return await self._proxy(context, answer)
         if answer is None:
@@ -188,6 +193,7 @@ class Handlers:
         if isinstance(answer, ListPage):
             return self._list_response(context, shape, answer)
         obj, warnings = answer if isinstance(answer, ObjectWithWarnings) else (answer, ())
+        warnings = (*call.warnings, *warnings)
         rendered = self._renderer.computed(target.resource, obj, shape)
         return self._finish_response(context, shape, rendered, code=201 if verb == "create" else 200, warnings=warnings)
 

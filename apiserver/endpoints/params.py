@@ -174,7 +174,16 @@ def write_options(query: Parameters, *, user: User, agent: str, kind: str) -> Wr
             problems.append(field.not_supported("fieldValidation", validation, ("", "Ignore", "Strict", "Warn")))
         if problems:
             raise errors.invalid("meta.k8s.io", kind, name="", errors=problems)
-    return WriteOptions(user, dry_run=bool(dry_run), manager=manager_name(manager, agent), validation=validation)
+    given = {
+        name: value
+        for name, value in (
+            ("dryRun", dry_run),
+            ("fieldManager", manager),
+            ("fieldValidation", query.get("fieldValidation")),
+        )
+        if value
+    }
+    return WriteOptions(user, bool(dry_run), manager_name(manager, agent), validation, given)
 
 
 def is_dry_run(values: Sequence[str]) -> bool:
@@ -216,6 +225,7 @@ def delete_options(query: Parameters, body: Obj | None, *, user: User) -> Delete
         propagation=policy or "",
         uid=preconditions.get("uid") or "",
         resource_version=preconditions.get("resourceVersion") or "",
+        given={name: value for name, value in options.items() if value not in (None, [], ())},
     )
 
 

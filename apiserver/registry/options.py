@@ -1,11 +1,15 @@
 """The arguments of a verb besides the object: its target, and the options of reads, writes and deletes."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, LabelSelector
 from apiserver.api.user import User
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Target(NamedTuple):
@@ -25,12 +29,14 @@ class WriteOptions(NamedTuple):
         dry_run: do everything but store.
         manager: the field manager, for managedFields.
         validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
+        given: the options as the client gave them, for admission.
     """
 
     user: User
     dry_run: bool = False
     manager: str = "unknown"
     validation: str = "Warn"
+    given: Mapping[str, Any] = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ class DeleteOptions:
         grace_period: seconds, None if the client leaves it to the object.
         propagation: "Orphan", "Background", "Foreground", or "" if the client leaves it to the kind.
         uid, resource_version: preconditions, "" for none.
+        given: the options as the client gave them, for admission.
     """
 
     user: User
@@ -61,3 +68,4 @@ class DeleteOptions:
     propagation: str = ""
     uid: str = ""
     resource_version: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import Final
 
 from apiserver.__main__ import set_up_logging
 from apiserver.component_base.process import run, spare_collector, stop_signal
-from apiserver.config import Config, ConfigError, check, etcd_of
+from apiserver.config import Config, ConfigError, check, etcd_of, listed_names
 from mockube.control_plane import RunningControlPlane, control_plane
 from mockube.failures import fail, fail_on_file
 from mockube.files import InUseError
@@ -66,6 +66,8 @@ async def _up(options: argparse.Namespace, started: float, outcome: ExitCode) ->
         bind_address=options.bind,
         secure_port=options.port,
         kubernetes_version=options.kubernetes_version.removeprefix("v"),
+        enable_admission_plugins=listed_names(options.enable_admission_plugins),
+        disable_admission_plugins=listed_names(options.disable_admission_plugins),
         empties_namespaces=options.api_only,
         kruise=not (options.api_only or options.no_kruise),
         warn_unsupported=not options.no_unsupported_warnings,

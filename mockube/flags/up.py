@@ -44,6 +44,9 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
         action="store_true",
         help="do not warn clients that write objects which are stored but have no effect",
     )
+    for verb, which in (("enable", "that are off by default"), ("disable", "that are on by default")):
+        flag, words = f"--{verb}-admission-plugins", f"{verb} admission plug-ins {which}, such as"
+        add(flag, action="append", default=[], metavar="NAMES", help=f"{words} Priority,AlwaysDeny")
     add("-v", "--verbose", action="count", default=0, help="log every request to stderr")
     _declare_manager(command.add_argument_group("controllers and nodes"))
     declare_etcd(command)

@@ -6,7 +6,7 @@ import pytest
 from apiserver.admission.default_storage_class import CLASSES, DefaultStorageClass
 from apiserver.admission.storage_protection import StorageObjectInUseProtection
 from apiserver.api.user import User
-from apiserver.registry.admission import Attributes
+from apiserver.registry.admission import Attributes, Chain
 from apiserver.registry.options import Target
 from etcd.backends import open_store
 
@@ -23,13 +23,12 @@ async def store():
 
 @pytest.fixture
 def admit(store, rows):
-    """admit(obj, kind, operation): the object after both plug-ins."""
-    default, protection = DefaultStorageClass(store), StorageObjectInUseProtection()
+    """admit(obj, kind, operation): the object after a chain of both plug-ins."""
+    chain = Chain([DefaultStorageClass(store), StorageObjectInUseProtection()])
 
     async def run(obj, *, kind="PersistentVolumeClaim", operation="CREATE", subresource=""):
         target = Target(rows[kind], "ns", "x", subresource)
-        for plugin in (default, protection):
-            await plugin.admit(Attributes(operation, target, User("u"), obj=obj))
+        await chain.admit(Attributes(operation, target, User("u"), obj=obj))
         return obj
 
     return run
@@ -92,9 +91,6 @@ async def test_the_default_is_what_it_is_now_and_of_several_the_newest(admit, pu
     ],
 )
 async def test_new_claims_and_volumes_are_held_while_they_are_in_use(admit, kind, finalizer):
-    protection = StorageObjectInUseProtection()
-    assert protection.kinds is not None
-    assert ("", kind) in protection.kinds
     obj = {"metadata": {"name": "x", "finalizers": ["mine"]}, "spec": {}}
     for _ in range(2):
         assert (await admit(obj, kind=kind))["metadata"]["finalizers"] == ["mine", finalizer]

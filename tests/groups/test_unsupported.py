@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from apiserver import admission
+from apiserver.admission.plugins import ORDERED, SWITCHABLE, never
 from apiserver.api.united_deployments import GROUP
 from apiserver.groups.kinds import ALL_KINDS, KINDS
 from apiserver.groups.rows import plural_of
@@ -150,12 +150,13 @@ def test_every_kind_is_carried_out_or_listed():
 
 
 def test_the_document_names_the_admission_plugins_that_are_at_work():
-    sources = [path.read_text() for path in Path(admission.__file__).parent.glob("*.py")]
-    names = {name for text in sources for name in re.findall(r'^    name = "(\w+)"$', text, re.MULTILINE)}
-    own = {"CertificateRequester", "KruiseSets", "UnitedDeployment"}
-    listed = re.search(r"Of upstream's admission plug-ins (.*?) are at work", DOCUMENT, re.DOTALL)
-    assert listed
-    assert {*re.findall(r"[A-Z]\w+", listed[1])} == names - own
+    by_default = {row.name for row in ORDERED if row.runs_by_default is not never and row.is_switchable}
+    at_work = re.search(r"Of upstream's admission plug-ins (.*?) are at work", DOCUMENT, re.DOTALL)
+    off = re.search(r"`--enable-admission-plugins`\s+turns on (.*?)\.", DOCUMENT, re.DOTALL)
+    assert at_work
+    assert off
+    assert {*re.findall(r"[A-Z]\w+", at_work[1])} == by_default
+    assert {*re.findall(r"[A-Z]\w+", off[1])} == {*SWITCHABLE} - by_default
 
 
 def test_the_document_lists_the_kinds_that_only_their_schema_validates():

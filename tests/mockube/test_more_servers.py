@@ -18,10 +18,20 @@ async def test_another_server_is_started_with_the_settings_of_the_first(tmp_path
             empties_namespaces=not changed,
             kruise=changed,
             warn_unsupported=not changed,
+            enable_admission_plugins=("AlwaysAdmit",) if changed else (),
+            disable_admission_plugins=("Priority", "DefaultStorageClass") if changed else (),
         )
     )
     async with control_plane(config, tmp_path) as running:
         other, _ = from_arguments(arguments(running, config))
     assert other.permit_port_sharing
-    for name in ("version", "empties_namespaces", "kruise", "warn_unsupported", "service_cluster_ip_range"):
+    for name in (
+        "version",
+        "empties_namespaces",
+        "kruise",
+        "warn_unsupported",
+        "service_cluster_ip_range",
+        "enable_admission_plugins",
+        "disable_admission_plugins",
+    ):
         assert getattr(other, name) == getattr(config, name)

@@ -7,13 +7,20 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.crds.termination import NO_CREATION
 from apiserver.groups.strategy import Strategy
+from apiserver.registry.admission import Attributes
 from apiserver.registry.context import Registry, WriteResult, index_attrs
 from apiserver.registry.decoding import Body, Decoded
 from apiserver.registry.managed_fields_update import create_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.preconditions import check_namespace
-from apiserver.registry.rest.write_checks import admit, check_escalation, notices, refuse_invalid
+from apiserver.registry.rest.write_checks import (
+    attributes_of,
+    check_escalation,
+    notices,
+    refuse_invalid,
+    with_admission_warnings,
+)
 from apiserver.registry.serviceip.transaction import allocate_for_write
 from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import strategy_of
@@ -43,7 +50,7 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     except ApiError as error:
         # only a valid object gets the warnings of its kind
         raise error.prepend_warnings(warnings if error.code == _ALREADY_EXISTS else body_warnings) from error.__cause__
-    warnings += notices(target, decoded.obj, None)
+    warnings += written.warnings + notices(target, decoded.obj, None)
     return WriteResult(written.kv, created=True, warnings=warnings) if warnings else written
 
 
@@ -64,8 +71,20 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
         if name in meta:
             del meta[name]
     create_managed_fields(registry, target, decoded, options)
-    await admit(registry, "CREATE", target, options, obj=obj)
+    attributes = attributes_of("CREATE", target, options, obj=obj)
+    written = await with_admission_warnings(attributes, _admit_and_store(registry, attributes, obj, options))
+    if options.dry_run and _is_nonzero_version(version):
+        # A stored object never keeps the client's resourceVersion; a dry run returns it.
+        return written._replace(kv=written.kv._replace(mod_revision=int(version)))
+    return written
+
+
+async def _admit_and_store(registry: Registry, attributes: Attributes, obj: Obj, options: WriteOptions) -> WriteResult:
+    """Admit, prepare, name, validate and store a new object."""
+    await registry.admission.admit(attributes)
+    target, meta = attributes.target, obj["metadata"]
     await check_escalation(registry, target, options, new=obj)
+    strategy = strategy_of(target.resource)
     _fill_system_fields(registry, meta)
     attempts, before_naming = 1, b""
     if meta.get("generateName") and not meta.get("name"):
@@ -75,34 +94,30 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
         _generate_name(registry, meta)
     strategy.prepare_create(obj)
     async with allocate_for_write(registry, target, options, new=obj) as allocated_obj:
-        written = await _try_names(
-            registry, target, allocated_obj, options, attempts=attempts, before_naming=before_naming
-        )
-    if options.dry_run and _is_nonzero_version(version):
-        # A stored object never keeps the client's resourceVersion; a dry run returns it.
-        return written._replace(kv=written.kv._replace(mod_revision=int(version)))
-    return written
+        attributes.obj = allocated_obj
+        return await _try_names(registry, attributes, options, attempts=attempts, before_naming=before_naming)
 
 
 async def _try_names(
-    registry: Registry, target: Target, obj: Obj, options: WriteOptions, *, attempts: int, before_naming: bytes
+    registry: Registry, attributes: Attributes, options: WriteOptions, *, attempts: int, before_naming: bytes
 ) -> WriteResult:
     """Store a new object that has a name; each time its name is taken, generate another one.
 
     Args:
         registry: the server's collaborators.
-        target: the resource and namespace.
-        obj: the object with its first name.
+        attributes: the write, whose object has its first name.
         options: who writes and how.
         attempts: the number of names to try; 1 for a name that the client chose.
         before_naming: the object as JSON before it had a name, if its strategy writes the name into other fields;
             else b"".
     """
+    target, obj = attributes.target, attributes.obj
+    assert obj is not None
     for attempt in range(attempts):
         if attempt:
-            obj = _with_new_name(registry, strategy_of(target.resource), obj, before_naming)
+            obj = attributes.obj = _with_new_name(registry, strategy_of(target.resource), obj, before_naming)
         try:
-            return await _validate_and_store(registry, target, obj, options)
+            return await _validate_and_store(registry, attributes, obj, options)
         except Conflict as conflict:
             if attempt == attempts - 1:
                 raise _already_exists(target, obj, conflict) from conflict
@@ -122,15 +137,19 @@ def _with_new_name(registry: Registry, strategy: Strategy, obj: Obj, before_nami
     return renamed
 
 
-async def _validate_and_store(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> WriteResult:
+async def _validate_and_store(
+    registry: Registry, attributes: Attributes, obj: Obj, options: WriteOptions
+) -> WriteResult:
     """Validate a new object that has its name, and store it.
 
     Raises:
         Conflict: the name is taken.
     """
+    target = attributes.target
     invalid = validate_create(target.resource, obj, registry.schema.version)
     refuse_invalid(registry, target, obj, invalid)
     strategy_of(target.resource).canonicalize(obj)
+    await registry.admission.validate(attributes)
     return await _store_new(registry, target, obj, options)
 
 

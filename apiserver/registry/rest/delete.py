@@ -2,6 +2,7 @@
 
 import calendar
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from apiserver.api import errors
@@ -11,7 +12,7 @@ from apiserver.apiextensions.crds.termination import mark_for_deletion
 from apiserver.groups.strategy import Strategy
 from apiserver.registry.admission import Attributes
 from apiserver.registry.clock import rfc3339
-from apiserver.registry.context import Registry, index_attrs
+from apiserver.registry.context import Current, Registry, index_attrs
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
 from apiserver.registry.serviceip.transaction import release_deleted
 from apiserver.registry.storage import map_store_errors
@@ -34,10 +35,25 @@ class DeleteResult:
     Attributes:
         kv: the last state of the object.
         gone: False if it is only marked and waits for its finalizers or its grace period.
+        warnings: the texts for the Warning headers of the response.
     """
 
     kv: KeyValue
     gone: bool
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedCollection:
+    """The outcome of a deletecollection.
+
+    Attributes:
+        items: the objects as they were listed.
+        warnings: the texts for the Warning headers of the response, each once.
+    """
+
+    items: list[KeyValue]
+    warnings: tuple[str, ...]
 
 
 def deletion_warnings(target: Target, options: DeleteOptions) -> tuple[str, ...]:
@@ -48,16 +64,28 @@ def deletion_warnings(target: Target, options: DeleteOptions) -> tuple[str, ...]
     return (JOBS_LEAVE_PODS,)
 
 
-async def delete(registry: Registry, target: Target, options: DeleteOptions) -> DeleteResult:
+async def delete(
+    registry: Registry, target: Target, options: DeleteOptions, *, is_admitted: bool = False
+) -> DeleteResult:
     """Delete an object, or mark it if finalizers or a grace period keep it.
+
+    Args:
+        registry: the server's collaborators.
+        target: the object to delete.
+        options: who deletes and how.
+        is_admitted: whether admission has let another request pass that brings the deletion about, as an eviction does.
 
     Raises:
         ApiError: 403, 404, 409 (a precondition fails).
     """
-    await registry.admission.admit(Attributes("DELETE", target, options.user, dry_run=options.dry_run))
 
     async def attempt(kv: KeyValue) -> DeleteResult:
-        return await _delete_once(registry, target, kv, options)
+        obj = registry.codecs.codec_of(target.resource).decode(kv)
+        (_check_namespace_uid if _is_namespace(target) else _check_preconditions)(target, obj["metadata"], options)
+        if is_admitted:
+            return await _delete_once(registry, target, Current(kv, obj), options)
+        attributes = Attributes("DELETE", target, options.user, None, obj, options.dry_run, options.given)
+        return await _admit_and_delete(registry, attributes, Current(kv, obj), options)
 
     storage = registry.storage
     return await storage.guaranteed_update(
@@ -65,12 +93,24 @@ async def delete(registry: Registry, target: Target, options: DeleteOptions) -> 
     )
 
 
-async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> DeleteResult:
-    obj = registry.codecs.codec_of(target.resource).decode(kv)
+async def _admit_and_delete(
+    registry: Registry, attributes: Attributes, current: Current, options: DeleteOptions
+) -> DeleteResult:
+    """Run both phases of admission on a delete, then delete (rest.AdmissionToValidateObjectDeleteFunc)."""
+    warnings = attributes.warnings
+    try:
+        await registry.admission.admit(attributes)
+        await registry.admission.validate(attributes)
+        deleted = await _delete_once(registry, attributes.target, current, options)
+    except ApiError as error:
+        raise error.prepend_warnings(tuple(warnings)) from error.__cause__
+    return replace(deleted, warnings=tuple(warnings)) if warnings else deleted
+
+
+async def _delete_once(registry: Registry, target: Target, current: Current, options: DeleteOptions) -> DeleteResult:
+    kv, obj = current
     if _is_namespace(target):
-        _check_namespace_uid(target, obj["metadata"], options)
         return await _delete_namespace(registry, target, kv, obj, options)
-    _check_preconditions(target, obj["metadata"], options)
     if _is_definition(target):
         return await _delete_definition(registry, target, kv, obj, options)
     strategy = strategy_of(target.resource)
@@ -264,33 +304,33 @@ async def _delete_definition(
 
 async def delete_collection(
     registry: Registry, target: Target, selection: ListOptions, options: DeleteOptions
-) -> list[KeyValue]:
+) -> DeletedCollection:
     """Delete all selected objects, page by page; those that others delete meanwhile are no error.
-
-    Returns:
-        The objects as they were listed.
 
     Raises:
         ApiError: the error for the first object that cannot be deleted.
     """
     listed: list[KeyValue] = []
+    warnings: dict[str, None] = {}
     while True:
         page = await registry.storage.list(
             target.resource, target.namespace, replace(selection, limit=selection.limit or PAGE_SIZE)
         )
         for kv in page.items:
-            await _delete_listed(registry, target, kv, options)
+            warnings |= dict.fromkeys(await _delete_listed(registry, target, kv, options))
         listed += page.items
         if not page.token or selection.limit:
-            return listed
+            return DeletedCollection(listed, tuple(warnings))
         selection = replace(selection, continue_token=page.token, resource_version="", match="")
 
 
-async def _delete_listed(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> None:
+async def _delete_listed(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> Sequence[str]:
+    """Delete one object of a collection, and return the warnings of its admission."""
     fields = kv.index_attrs.fields
     listed = Target(target.resource, fields.get("metadata.namespace", ""), fields["metadata.name"])
     try:
-        await delete(registry, listed, options)
+        return (await delete(registry, listed, options)).warnings
     except ApiError as error:
         if error.code != 404:
             raise
+        return ()

@@ -6,6 +6,7 @@ from functools import partial
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.groups.strategy import Strategy, Update
+from apiserver.registry.admission import Attributes
 from apiserver.registry.context import Change, Current, Registry, WriteResult, index_attrs
 from apiserver.registry.decoding import Body
 from apiserver.registry.managed_fields_update import update_managed_fields
@@ -13,7 +14,14 @@ from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.create import insert
 from apiserver.registry.rest.preconditions import check_name, check_namespace, check_uid, check_versions
-from apiserver.registry.rest.write_checks import admit, check_escalation, notices, refuse_invalid, write_warnings
+from apiserver.registry.rest.write_checks import (
+    attributes_of,
+    check_escalation,
+    notices,
+    refuse_invalid,
+    with_admission_warnings,
+    write_warnings,
+)
 from apiserver.registry.serviceip.transaction import allocate_for_write, release_deleted
 from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
@@ -86,14 +94,21 @@ async def modify(
         new = change(old)
         check_versions(target, strategy, new, old)
         _keep_system_fields(new["metadata"], old["metadata"])
-        await admit(registry, "UPDATE", target, options, obj=new, old=old)
+        attributes = attributes_of("UPDATE", target, options, obj=new, old=old)
+        return await with_admission_warnings(attributes, admitted(attributes, Current(kv, old), new))
+
+    async def admitted(attributes: Attributes, current: Current, new: Obj) -> WriteResult:
+        await registry.admission.admit(attributes)
+        old = current.obj
         await check_escalation(registry, target, options, new=new, old=old)
         prepare(new, old)
         update_managed_fields(registry, target, old, new, options)
         async with allocate_for_write(registry, target, options, new=new, old=old) as allocated_obj:
             warnings = refuse_invalid(registry, target, allocated_obj, check(target.resource, allocated_obj, old), old)
             strategy.canonicalize(allocated_obj)
-            written = await _replace(registry, target, Current(kv, old), allocated_obj, options)
+            attributes.obj = allocated_obj
+            await registry.admission.validate(attributes)
+            written = await _replace(registry, target, current, allocated_obj, options)
             return written._replace(warnings=warnings) if warnings else written
 
     return await _write_change(registry, target, attempt, options)

@@ -3,10 +3,11 @@
 from collections.abc import Awaitable
 
 from apiserver.api import errors
+from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.registry.admission import Attributes, Operation
-from apiserver.registry.context import Registry
+from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.validation import warnings_of
 
@@ -24,11 +25,26 @@ def notices(target: Target, new: Obj, old: Obj | None) -> tuple[str, ...]:
     return resource.notices(new, old) if resource.notices else ()
 
 
-def admit(
-    registry: Registry, operation: Operation, target: Target, options: WriteOptions, *, obj: Obj, old: Obj | None = None
-) -> Awaitable[None]:
-    """Run admission on a write."""
-    return registry.admission.admit(Attributes(operation, target, options.user, obj, old, options.dry_run))
+def attributes_of(
+    operation: Operation, target: Target, options: WriteOptions, *, obj: Obj, old: Obj | None = None
+) -> Attributes:
+    """Return a write as admission sees it."""
+    return Attributes(operation, target, options.user, obj, old, options.dry_run, options.given)
+
+
+async def with_admission_warnings(attributes: Attributes, write: Awaitable[WriteResult]) -> WriteResult:
+    """Return the outcome of a write with the warnings that admission has for its writer.
+
+    Raises:
+        ApiError: the error of the write, with the same warnings.
+    """
+    try:
+        written = await write
+    except ApiError as error:
+        raise error.prepend_warnings(tuple(attributes.warnings)) from error.__cause__
+    if not attributes.warnings:
+        return written
+    return written._replace(warnings=(*attributes.warnings, *written.warnings))
 
 
 async def check_escalation(

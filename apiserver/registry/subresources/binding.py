@@ -6,7 +6,7 @@ from apiserver.api.meta import Obj
 from apiserver.registry.context import Registry
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.update import rewrite
-from apiserver.registry.subresources.call import SUCCESS, SubresourceRequest, core_resource
+from apiserver.registry.subresources.call import SUCCESS, SubresourceRequest, admit, core_resource
 
 BINDING_RESOURCE = "pods/binding"
 
@@ -28,6 +28,7 @@ async def bindings(call: SubresourceRequest) -> Obj:
 async def _bind(call: SubresourceRequest, name: str) -> Obj:
     kind = core_resource(call.registry, "bindings")
     binding_obj = call.registry.decoder.decode(kind, call.required_body, validation=call.options.validation).obj
+    await admit(call, binding_obj)
     named = binding_obj["metadata"].get("name") or ""
     if name and named != name:
         raise errors.bad_request("name in URL does not match name in Binding object")

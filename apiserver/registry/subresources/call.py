@@ -1,12 +1,13 @@
 """The contract of subresources, and of resources that are not stored: the call and its possible answers."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
+from apiserver.registry.admission import Attributes, Operation
 from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
@@ -47,6 +48,7 @@ class SubresourceRequest:
         query: the request's parameters.
         body: the body of a create or an update.
         patch: the body of a patch.
+        warnings: texts for the Warning headers of the response.
     """
 
     registry: Registry
@@ -56,6 +58,7 @@ class SubresourceRequest:
     query: Parameters
     body: Body | None = None
     patch: Patch | None = None
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def required_body(self) -> Body:
@@ -90,6 +93,25 @@ def core_resource(registry: Registry, plural: str) -> Resource:
     resource = registry.table.find("", "v1", plural)
     assert resource is not None
     return resource
+
+
+async def admit(call: SubresourceRequest, obj: Obj, operation: Operation = "CREATE") -> None:
+    """Run both phases of admission on a request whose object is not stored, such as an Eviction.
+
+    Args:
+        call: the request.
+        obj: the object of its body; for connections its parameters as an object, such as PodExecOptions.
+        operation: CREATE, or CONNECT for connections.
+
+    Raises:
+        ApiError: the error of the plug-in that refuses.
+    """
+    options, admission = call.options, call.registry.admission
+    attributes = Attributes(
+        operation, call.target, options.user, obj, None, options.dry_run, options.given, warnings=call.warnings
+    )
+    await admission.admit(attributes)
+    await admission.validate(attributes)
 
 
 async def read_parent(call: SubresourceRequest) -> Obj:

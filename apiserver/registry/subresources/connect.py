@@ -12,7 +12,7 @@ from apiserver.api.nodes import HOSTNAME, KUBELET_ENDPOINT
 from apiserver.api.parameters import Parameters, integer
 from apiserver.api.schema.times import canonical_time
 from apiserver.groups.core.pods.containers import CONTAINERS
-from apiserver.registry.subresources.call import KubeletLocation, SubresourceRequest, core_resource, read_parent
+from apiserver.registry.subresources.call import KubeletLocation, SubresourceRequest, admit, core_resource, read_parent
 
 KUBELET_PORT = 10250
 """The port for nodes whose status has none (--kubelet-port)."""
@@ -103,6 +103,7 @@ async def stream(call: SubresourceRequest) -> KubeletLocation:
         ApiError: 400, 404; 500, the node has no address.
     """
     kind, target = call.target.subresource, call.target
+    await admit(call, _connection_options(call), "CONNECT")
     kubelet_query = _ports(call) if kind == "portforward" else _streams(call)
     pod = await read_parent(call)
     path = f"/{KUBELET_PATHS[kind]}/{target.namespace}/{target.name}"
@@ -123,6 +124,33 @@ def _streams(call: SubresourceRequest) -> list[tuple[str, str]]:
     ]
 
 
+CONNECTION_KINDS = {
+    ("pods", "attach"): "PodAttachOptions",
+    ("pods", "exec"): "PodExecOptions",
+    ("pods", "portforward"): "PodPortForwardOptions",
+    ("pods", "proxy"): "PodProxyOptions",
+    ("services", "proxy"): "ServiceProxyOptions",
+    ("nodes", "proxy"): "NodeProxyOptions",
+}
+"""(resource, subresource) → the kind of its parameters, as admission sees them."""
+
+
+def _connection_options(call: SubresourceRequest) -> Obj:
+    """Return the parameters of a connection as the object that admission sees."""
+    query, subresource = call.query, call.target.subresource
+    options: Obj = {"kind": CONNECTION_KINDS[call.target.resource.plural, subresource], "apiVersion": "v1"}
+    match subresource:
+        case "portforward":
+            options["ports"] = [int(text) for _, ports in _ports(call) for text in ports.split(",")]
+        case "proxy":
+            options["path"] = query.get("path", "")
+        case _:
+            options |= {name: True for name in STREAMS if query.is_true(name)}
+            options |= {"container": query.get("container", "")}
+            options["command"] = query.all("command") if subresource == "exec" else []
+    return {name: value for name, value in options.items() if value}
+
+
 def _ports(call: SubresourceRequest) -> list[tuple[str, str]]:
     texts = [text for value in call.query.all("ports") for text in value.split(",") if text]
     return [("port", ",".join(str(integer(text)) for text in texts))] if texts else []
@@ -134,6 +162,7 @@ async def proxy(call: SubresourceRequest) -> Obj:
     Raises:
         ApiError: 400, 404, 503; 501 if the target could be reached.
     """
+    await admit(call, _connection_options(call), "CONNECT")
     named = _without_port(call)
     owner = await read_parent(named)
     match call.target.resource.plural:

@@ -13,7 +13,7 @@ from apiserver.registry.options import DeleteOptions, ListOptions, Target
 from apiserver.registry.rest import delete
 from apiserver.registry.rest.update import rewrite
 from apiserver.registry.subresources.binding import with_condition
-from apiserver.registry.subresources.call import SUCCESS, SubresourceRequest, read_parent
+from apiserver.registry.subresources.call import SUCCESS, SubresourceRequest, admit, read_parent
 
 EVICTION = Resource(
     group="policy",
@@ -41,7 +41,7 @@ async def eviction(call: SubresourceRequest) -> Obj:
     Raises:
         ApiError: 400, 404, 409, 429 (the budget is used up), 500 (several budgets).
     """
-    options = _options(call)
+    options = await _options(call)
     pod = await _unless_deleted(call, options)
     if pod is None:
         return SUCCESS
@@ -76,12 +76,13 @@ async def _unless_deleted(call: SubresourceRequest, options: DeleteOptions) -> O
     raise AssertionError("the last look returns or raises")
 
 
-def _options(call: SubresourceRequest) -> DeleteOptions:
-    """Return the delete options of the eviction."""
+async def _options(call: SubresourceRequest) -> DeleteOptions:
+    """Admit the eviction, and return its delete options."""
     body = call.required_body.obj
     if body.get("apiVersion") == "policy/v1beta1":  # the one other version is the same
         body = body | {"apiVersion": EVICTION.api_version}
     eviction_obj = call.registry.decoder.decode(EVICTION, Body(body), validation=call.options.validation).obj
+    await admit(call, eviction_obj)
     if eviction_obj["metadata"].get("name") != call.target.name:
         raise errors.bad_request("name in URL does not match name in Eviction object")
     delete_options = eviction_obj.get("deleteOptions") or {}
@@ -123,7 +124,7 @@ async def _delete(call: SubresourceRequest, options: DeleteOptions) -> None:
         written = await rewrite(call.registry, pod, change, call.options)
         if options.resource_version:
             options = replace(options, resource_version=str(written.kv.mod_revision))
-    await delete.delete(call.registry, pod, options)
+    await delete.delete(call.registry, pod, options, is_admitted=True)
 
 
 async def _budget(call: SubresourceRequest, pod: Obj) -> Obj | None:

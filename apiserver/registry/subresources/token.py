@@ -5,7 +5,7 @@ from apiserver.api.meta import Obj, group_version
 from apiserver.api.resources import Resource
 from apiserver.registry.clock import rfc3339
 from apiserver.registry.storage import key_of
-from apiserver.registry.subresources.call import SubresourceRequest, core_resource, read_parent
+from apiserver.registry.subresources.call import SubresourceRequest, admit, core_resource, read_parent
 
 TOKEN_REQUEST = Resource(
     group="authentication.k8s.io",
@@ -34,6 +34,7 @@ async def token(call: SubresourceRequest) -> Obj:
     token_request = call.registry.decoder.decode(
         TOKEN_REQUEST, call.required_body, validation=call.options.validation
     ).obj
+    await admit(call, token_request)
     _check_names(call, token_request["metadata"])
     account = await read_parent(call)
     spec = token_request.setdefault("spec", {})

@@ -8,7 +8,7 @@ from set_specs import ALL
 from apiserver.admission.kruise_sets import KruiseSets
 from apiserver.api.schema import Schema, available_versions, load_definitions
 from apiserver.api.user import User
-from apiserver.registry.admission import Attributes, Operation
+from apiserver.registry.admission import Attributes, Chain, Operation
 from apiserver.registry.options import Target
 from etcd.store import KeyValue
 
@@ -46,9 +46,9 @@ def admitted(schema):
     async def admit(row, spec, old=None, *, subresource="", pods=None):
         meta = {"name": "web", "uid": "of-web"}
         obj, stored = ({"metadata": meta, "spec": each} if each is not None else None for each in (spec, old))
-        plugin, target = KruiseSets(schema, pods or Pods()), Target(ROWS[row], "ns", "web", subresource)
+        chain, target = Chain([KruiseSets(schema, pods or Pods())]), Target(ROWS[row], "ns", "web", subresource)
         operation: Operation = "CREATE" if old is None else "UPDATE"
-        await plugin.admit(Attributes(operation, target, User("u"), obj=obj, old=stored))
+        await chain.admit(Attributes(operation, target, User("u"), obj=obj, old=stored))
         assert obj is not None
         return obj["spec"]
 

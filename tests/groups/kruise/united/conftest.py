@@ -5,19 +5,19 @@ from kruise_admission import refusal, row
 
 from apiserver.admission.united_deployment import UnitedDeployments
 from apiserver.api.user import User
-from apiserver.registry.admission import Attributes, Operation
+from apiserver.registry.admission import Attributes, Chain, Operation
 from apiserver.registry.options import Target
 
 
 @pytest.fixture(scope="module")
 def admit(schema):
     """admit(object, old object): changes an object as the server would, or raises."""
-    plugin = UnitedDeployments(schema)
+    chain = Chain([UnitedDeployments(schema)])
 
     async def run(obj, old=None, *, subresource=""):
         target = Target(row("UnitedDeployment"), "ns", "web", subresource)
         operation: Operation = "CREATE" if old is None else "UPDATE"
-        await plugin.admit(Attributes(operation, target, User("u"), obj=obj, old=old))
+        await chain.admit(Attributes(operation, target, User("u"), obj=obj, old=old))
 
     return run
 

@@ -1,0 +1,119 @@
+"""The admission plug-ins in the order in which they are called, and the choice of those that run.
+
+The order and the defaults are those of pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins,
+DefaultOffAdmissionPlugins).
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from apiserver.admission.always import AlwaysAdmit, AlwaysDeny
+from apiserver.admission.certificate_requester import CertificateRequester
+from apiserver.admission.default_storage_class import DefaultStorageClass
+from apiserver.admission.kruise_sets import KruiseSets
+from apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from apiserver.admission.priority import Priority
+from apiserver.admission.storage_protection import StorageObjectInUseProtection
+from apiserver.admission.united_deployment import UnitedDeployments
+from apiserver.registry.admission import Plugin
+from apiserver.registry.context import Registry
+from etcd.store import Store
+
+
+class PluginContext(NamedTuple):
+    """The collaborators and settings that plug-ins are made of (initializer.New).
+
+    Attributes:
+        registry: the collaborators of the verbs.
+        has_controllers: whether a controller manager runs; the defaults are without what only one that runs allows.
+        kruise: whether OpenKruise's workloads are served.
+    """
+
+    registry: Registry
+    has_controllers: bool = True
+    kruise: bool = False
+
+    @property
+    def store(self) -> Store:
+        """The server's store."""
+        return self.registry.storage.store
+
+
+class PluginRow(NamedTuple):
+    """A plug-in that can run.
+
+    Attributes:
+        name: its name in flags.
+        make: makes the plug-in.
+        runs_by_default: (context) → whether it runs unless a flag says otherwise.
+        is_switchable: whether flags may name it; False for what upstream does elsewhere than in admission.
+    """
+
+    name: str
+    make: Callable[[PluginContext], Plugin]
+    runs_by_default: Callable[[PluginContext], bool] = lambda _: True
+    is_switchable: bool = True
+
+
+def never(_: PluginContext) -> bool:
+    """Return that a plug-in does not run by default."""
+    return False
+
+
+def _with_controllers(context: PluginContext) -> bool:
+    return context.has_controllers
+
+
+def _with_kruise(context: PluginContext) -> bool:
+    return context.kruise
+
+
+ORDERED: Sequence[PluginRow] = (
+    PluginRow("AlwaysAdmit", lambda _: AlwaysAdmit(), never),
+    PluginRow("NamespaceLifecycle", lambda context: NamespaceLifecycle(context.store)),
+    PluginRow("Priority", lambda context: Priority(context.store)),
+    PluginRow("DefaultStorageClass", lambda context: DefaultStorageClass(context.store)),
+    # controllers remove its finalizers
+    PluginRow("StorageObjectInUseProtection", lambda _: StorageObjectInUseProtection(), _with_controllers),
+    # upstream's strategy of CertificateSigningRequests does this
+    PluginRow("CertificateRequester", lambda _: CertificateRequester(), is_switchable=False),
+    # OpenKruise's webhooks do this
+    PluginRow(
+        "UnitedDeployment", lambda each: UnitedDeployments(each.registry.schema), _with_kruise, is_switchable=False
+    ),
+    PluginRow(
+        "KruiseSets", lambda each: KruiseSets(each.registry.schema, each.store), _with_kruise, is_switchable=False
+    ),
+    PluginRow("AlwaysDeny", lambda _: AlwaysDeny(), never),
+)
+SWITCHABLE: Sequence[str] = sorted(row.name for row in ORDERED if row.is_switchable)
+"""The names that flags may have."""
+
+
+def plugin_errors(enable: Collection[str], disable: Collection[str]) -> list[str]:
+    """Return what is wrong with the names of two flags (AdmissionOptions.Validate)."""
+    flags = (("enable-admission-plugins", enable), ("disable-admission-plugins", disable))
+    unknown = [
+        f'{flag} plugin "{name}" is unknown: choose from {", ".join(SWITCHABLE)}'
+        for flag, names in flags
+        for name in names
+        if name not in SWITCHABLE
+    ]
+    both = sorted(set(enable) & set(disable))
+    overlap = f"[{' '.join(both)}] in enable-admission-plugins and disable-admission-plugins overlapped"
+    return [*unknown, *([overlap] if both else [])]
+
+
+def enabled_plugins(context: PluginContext, enable: Collection[str], disable: Collection[str]) -> list[Plugin]:
+    """Return the plug-ins of a server in their order: the default ones, and those of the flags.
+
+    Args:
+        context: what they are made of.
+        enable: the names of plug-ins that run in addition.
+        disable: the names of default ones that do not run.
+    """
+    return [
+        row.make(context)
+        for row in ORDERED
+        if row.name in enable or (row.name not in disable and row.runs_by_default(context))
+    ]
