@@ -1,15 +1,19 @@
 """Request bodies: read up to the limit, parsed from JSON, YAML or protobuf; errors are upstream's."""
 
 import asyncio
+import re
 from typing import Any
 
+import orjson
 from aiohttp import web
 from aiohttp.web_protocol import RequestPayloadError
 
 from apiserver.api import errors, json_input
 from apiserver.api.errors import ApiError
+from apiserver.api.golang.numbers import as_go_writes, floats_as_go_reads
 from apiserver.api.meta import Obj
 from apiserver.api.protobuf import MalformedError, read_object
+from apiserver.api.schema import may_repeat_fields
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML, body_media
 from apiserver.endpoints.params import unknown_format
 from apiserver.endpoints.yaml_bodies import YamlText, load_yaml
@@ -21,6 +25,7 @@ from apiserver.registry.body_kinds import (
     unrecognized,
 )
 from apiserver.registry.decoding import Body
+from apiserver.registry.rest.patch_body import ApplyPatch
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 """Bytes that a body may have (kube-apiserver's MaxRequestBodyBytes)."""
@@ -88,6 +93,47 @@ async def parsed_options(raw: bytes, content_type: str) -> Obj:
     if len(raw) >= MIN_THREAD_BYTES and body_media(content_type) == YAML:
         return await asyncio.to_thread(parse_options, raw, content_type)
     return parse_options(raw, content_type)
+
+
+async def parse_apply(raw: bytes) -> ApplyPatch:
+    """Return the configuration of an apply; most clients send it as JSON, which is YAML as well."""
+    try:
+        document = orjson.loads(raw)
+    except ValueError:
+        document = None
+    if isinstance(document, dict) and not may_repeat_fields(raw, document):
+        return ApplyPatch(_whole_floats_as_integers(document) if _MAY_BE_FLOAT.search(raw) else document)
+    if len(raw) >= MIN_THREAD_BYTES:
+        return await asyncio.to_thread(_parse_apply_yaml, raw)
+    return _parse_apply_yaml(raw)
+
+
+_MAY_BE_FLOAT = re.compile(rb"[0-9][.eE]|[0-9]{19}")
+
+
+def _whole_floats_as_integers(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document with 1.0 as 1, as the way over YAML makes it."""
+    floats_as_go_reads(document)
+    plain: dict[str, Any] = orjson.loads(as_go_writes(orjson.dumps(document)))
+    return plain
+
+
+def _parse_apply_yaml(raw: bytes) -> ApplyPatch:
+    try:
+        document = load_yaml(raw)
+    except ValueError as error:
+        why = str(error)
+        prefix = "" if why.startswith("error converting") else "error converting YAML to JSON: "
+        return ApplyPatch(None, f"{prefix}{why}")
+    value = {} if document.value is None else document.value
+    if not isinstance(value, dict):
+        why = f"cannot unmarshal {_JSON_TYPES[type(value)]} into Go value of type map[string]interface {{}}"
+        return ApplyPatch(None, f"error unmarshaling JSON: while decoding JSON: json: {why}")
+    floats_as_go_reads(value)
+    return ApplyPatch(value, "", document.repeated)
+
+
+_JSON_TYPES = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
 class UnreadableError(ValueError):

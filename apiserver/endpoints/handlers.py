@@ -22,9 +22,10 @@ from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
 from apiserver.registry.rest import delete as deletion
+from apiserver.registry.rest.apply import apply as apply_object
 from apiserver.registry.rest.create import create as create_object
 from apiserver.registry.rest.patch import patch as patch_object
-from apiserver.registry.rest.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
+from apiserver.registry.rest.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, ApplyPatch, Patch
 from apiserver.registry.rest.update import update as update_object
 from apiserver.registry.storage import ListPage
 from apiserver.registry.strategy import SUBRESOURCES as STORED_SUBRESOURCES
@@ -140,6 +141,10 @@ class Handlers:
         """PATCH of an object or its status."""
         patch = await self._parse_patch(context)
         shape = context.output_options()
+        if isinstance(patch, ApplyPatch):
+            options = params.apply_options(context.query, user=context.user)
+            written = await apply_object(self._registry, context.target, patch, options)
+            return self._write_response(context, shape, written)
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="PatchOptions")
         written = await patch_object(self._registry, context.target, patch, options)
         return self._write_response(context, shape, written)
@@ -171,14 +176,18 @@ class Handlers:
     async def computed(self, context: RequestContext, verb: str, compute: Handler) -> Reply:
         """Answer for a subresource that is not a stored field of its object, or for a resource that is not stored."""
         target, shape = context.target, context.output_options()
-        body = patch = None
+        body: Body | None = None
+        patch: Patch | ApplyPatch | None = None
         if verb == "patch":
             patch = await self._parse_patch(context)
         elif verb in ("create", "update") and target.subresource not in CONNECTIONS:
             subresource = target.resource.subresources.get(target.subresource)
             body = await self._parse_body(context, subresource.kind if subresource else target.resource.kind)
-        kind = OPTIONS.get(verb, "UpdateOptions")
-        options = params.write_options(context.query, user=context.user, agent=context.agent, kind=kind)
+        if isinstance(patch, ApplyPatch):
+            options = params.apply_options(context.query, user=context.user)
+        else:
+            kind = OPTIONS.get(verb, "UpdateOptions")
+            options = params.write_options(context.query, user=context.user, agent=context.agent, kind=kind)
         call = SubresourceRequest(self._registry, target, verb, options, context.query, body, patch)
         try:
             answer = await compute(call)
@@ -212,7 +221,7 @@ class Handlers:
         except DecodeError as error:
             raise errors.bad_request(str(error)) from error
 
-    async def _parse_patch(self, context: RequestContext) -> Patch:
+    async def _parse_patch(self, context: RequestContext) -> Patch | ApplyPatch:
         """Return the request's patch.
 
         Raises:
@@ -223,14 +232,14 @@ class Handlers:
         if media not in CUSTOM_PATCHES and self._registry.customs.find(resource) is not None:
             raise params.unknown_format(CUSTOM_PATCHES)
         make = PATCHES.get(media)
-        if make is None:
-            if media == APPLY_PATCH:
-                raise errors.unsupported_media_type("server-side apply is not supported by this server yet")
+        if make is None and media != APPLY_PATCH:
             refused = errors.unsupported_media_type("415: Unsupported Media Type")
             refused.details = {}
             raise refused
         _check_named(context.target)
         raw = await bodies.read_body(context.request)
+        if make is None:
+            return await bodies.parse_apply(raw)
         return make(raw, lambda: self._registry.merge_schema.kind(resource.definition))
 
     def _write_response(self, context: RequestContext, shape: OutputOptions, written: WriteResult) -> Response:

@@ -146,8 +146,19 @@ def _watch_errors(options: ListOptions, initial: str | None) -> list[FieldError]
     return problems
 
 
+def apply_options(query: Parameters, *, user: User) -> WriteOptions:
+    """Return the PatchOptions of an apply, which has to name its manager and may be forced (ValidatePatchOptions).
+
+    Raises:
+        ApiError: 422.
+    """
+    problems = [] if query.get("fieldManager") else [field.required("fieldManager", "is required for apply patch")]
+    options = _checked_options(query, user=user, agent="", kind="PatchOptions", problems=problems)
+    return options._replace(force=query.is_true("force"))
+
+
 def write_options(query: Parameters, *, user: User, agent: str, kind: str) -> WriteOptions:
-    """Return the CreateOptions, UpdateOptions or PatchOptions.
+    """Return the CreateOptions, UpdateOptions or PatchOptions; those of an apply are `apply_options`.
 
     Args:
         query: the parameters.
@@ -160,16 +171,19 @@ def write_options(query: Parameters, *, user: User, agent: str, kind: str) -> Wr
     """
     if not query:
         return WriteOptions(user, manager=manager_name("", agent))
+    is_forced = kind == "PatchOptions" and "force" in query
+    problems = [field.forbidden("force", "may not be specified for non-apply patch")] if is_forced else []
+    return _checked_options(query, user=user, agent=agent, kind=kind, problems=problems)
+
+
+def _checked_options(
+    query: Parameters, *, user: User, agent: str, kind: str, problems: list[FieldError]
+) -> WriteOptions:
     manager = query.get("fieldManager", "")
     validation = query.get("fieldValidation") or "Warn"
     dry_run = query.all("dryRun")
-    forced = kind == "PatchOptions" and "force" in query
-    if manager or dry_run or validation != "Warn" or forced:
-        problems = [
-            *([field.forbidden("force", "may not be specified for non-apply patch")] if forced else []),
-            *field_manager_errors(manager),
-            *_dry_run_errors(dry_run),
-        ]
+    if manager or dry_run or validation != "Warn" or problems:
+        problems = [*problems, *field_manager_errors(manager), *_dry_run_errors(dry_run)]
         if validation not in ("Strict", "Warn", "Ignore"):
             problems.append(field.not_supported("fieldValidation", validation, ("", "Ignore", "Strict", "Warn")))
         if problems:

@@ -128,13 +128,24 @@ def load_yaml(raw: bytes) -> YamlText:
             loader.dispose()
     except (yaml.YAMLError, RecursionError, UnicodeDecodeError) as error:
         problem = getattr(error, "problem", None) or "the document cannot be read"
-        raise ValueError(f"yaml: {problem}") from error
+        raise ValueError(f"yaml: {_where(error)}{problem}") from error
     _nodes_left(value, MAX_NODES)
     try:
         plain = orjson.loads(as_go_writes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)))  # 1.0 becomes 1
     except (TypeError, ValueError) as error:
         raise ValueError(f"error converting YAML to JSON: {error}") from error
     return YamlText(plain, tuple(message for _, message in sorted(loader.repeated)))
+
+
+def _where(error: Exception) -> str:
+    """Return the line of an error as go-yaml writes it (parser.fail): none in the first line, and often one too few."""
+    if not isinstance(error, yaml.scanner.ScannerError | yaml.parser.ParserError):
+        return ""
+    marks = (error.context_mark, error.problem_mark)
+    line: int = next((mark.line for mark in marks if mark is not None and mark.line), 0)
+    if not line:
+        return ""
+    return f"line {line + isinstance(error, yaml.scanner.ScannerError)}: "
 
 
 _OPENERS = (b"[", b"{", b"-", b"?")

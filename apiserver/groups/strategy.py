@@ -84,15 +84,26 @@ METADATA_OF_STATUS = ("labels", "annotations", "finalizers", "ownerReferences", 
 """The metadata that a status update keeps, for kinds that protect all metadata (metav1.ResetObjectMetaForStatus)."""
 
 
-def status_updating(*metadata: str) -> Update:
-    """Return an Update of the status that keeps the spec and these fields of the metadata."""
+@dataclass(frozen=True, slots=True)
+class StatusUpdate:
+    """An Update of the status that keeps the spec and some fields of the metadata.
 
-    def prepare(new: Obj, old: Obj) -> None:
+    Attributes:
+        metadata: the names of these fields.
+    """
+
+    metadata: tuple[str, ...]
+
+    def __call__(self, new: Obj, old: Obj) -> None:
+        """Prepare a new object in place."""
         keep_field(new, old, "spec")
-        for field in metadata:
+        for field in self.metadata:
             keep_field(new["metadata"], old["metadata"], field)
 
-    return prepare
+
+def status_updating(*metadata: str) -> Update:
+    """Return an Update of the status that keeps the spec and these fields of the metadata."""
+    return StatusUpdate(metadata)
 
 
 GUARDED_STATUS = Strategy(

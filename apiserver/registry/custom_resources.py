@@ -76,6 +76,7 @@ class CustomVersions:
         self.schema_generation = SchemaGeneration()
         self.types = types
         self._structurals: dict[str, StructuralSchema] = {}
+        self._fields: dict[str, Struct] = {}
 
     def structural(self, name: str) -> StructuralSchema | None:
         """Return the structural schema of a version, None if the definition has no such version (any longer)."""
@@ -83,6 +84,13 @@ class CustomVersions:
         if structural is None and name in self.entries:
             structural = self._structurals[name] = StructuralSchema(_schema(self.entries[name]), self.types.schema)
         return structural
+
+    def fields(self, name: str) -> Struct | None:
+        """Return the kind in a version as managedFields sees it, None if the definition has no such version."""
+        fields = self._fields.get(name)
+        if fields is None and name in self.entries:
+            fields = self._fields[name] = self.types.fields.custom(_schema(self.entries[name]))
+        return fields
 
     def decodes_like(self, other: "CustomVersions") -> bool:
         """Return whether objects are read and written the same by these versions and by others."""
@@ -107,7 +115,6 @@ class CustomKind:
         self.version = versions.entries[resource.version]
         self.terminates = False
         self.verbs: tuple[str, ...] = resource.verbs
-        self._types = versions.types
         self._published: Obj | None = None
 
     @property
@@ -125,7 +132,9 @@ class CustomKind:
     @cached_property
     def fields(self) -> Struct:
         """The kind as managedFields sees it."""
-        return self._types.fields.custom(self.schema)
+        fields = self.versions.fields(self.resource.version)
+        assert fields is not None, "a row is that of a version"
+        return fields
 
     def published(self, definitions: Mapping[str, Obj]) -> Obj:
         """Return the kind's schema for OpenAPI v3 documents; `definitions` are those of the release."""
@@ -146,13 +155,14 @@ class CustomKind:
         """The paths of its scale subresource, None if it has none."""
         return scale_paths(self.version)
 
-    def decode(self, document: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
+    def decode(self, document: Obj, *, body: bytes = b"", strict: bool = True, keep_nulls: bool = False) -> Decoded:
         """Return a document as an object of the kind, with defaults.
 
         Args:
             document: the document; the object may share its parts.
             body: its text as JSON, to find repeated fields.
             strict: report repeated and unknown fields.
+            keep_nulls: leave nulls that are not valid, so that validation finds them.
 
         Raises:
             DecodeError: its metadata is malformed, or it is nested too deeply.
@@ -164,7 +174,7 @@ class CustomKind:
             number = first_overflow(body)
             raise DecodeError(f"json: cannot unmarshal number {number} into Go value of type float64") from error
         repeated = tuple(repeated_fields(body)) if strict and body and may_repeat_fields(body, document) else ()
-        unknown = self.structural.coerce(obj)
+        unknown = self.structural.coerce(obj, keep_nulls=keep_nulls)
         self.structural.default(obj)
         return Decoded(obj, repeated + tuple([f'unknown field "{path}"' for path in unknown]) if strict else ())
 
@@ -183,7 +193,7 @@ class CustomKind:
         """
         written_in = self.prune_stored(stored)
         if written_in != self.resource.version:
-            stored = self._converted(stored, written_in, self.resource.version)
+            stored = self.convert(stored, written_in, self.resource.version)
             self.structural.coerce(stored, drops=True)
         return stored
 
@@ -203,13 +213,15 @@ class CustomKind:
             ApiError: 500, only a webhook could convert it.
         """
         if self.resource.version != self.versions.storage:
-            obj = self._converted(obj, self.resource.version, self.versions.storage)
+            obj = self.convert(obj, self.resource.version, self.versions.storage)
             if structural := self.versions.structural(self.versions.storage):
                 structural.prune(obj)
         return obj
 
-    def _converted(self, obj: Obj, source: str, target: str) -> Obj:
-        """Convert an object to another version, before that prunes it; OpenKruise's conversions are built in.
+    def convert(self, obj: Obj, source: str, target: str) -> Obj:
+        """Return an object as converted to another version, before that prunes it; it may change the argument.
+
+        OpenKruise's conversions are built in.
 
         Raises:
             ApiError: 500, only another webhook could convert it.

@@ -75,6 +75,25 @@ class Decoder:
     customs: CustomKinds
     spec_caches: Mapping[tuple[str, str, str], SpecCache] = field(default_factory=spec_caches_by_kind)
 
+    def decode_applied(self, resource: Resource, obj: Obj, *, stored_spec: Obj | None = None) -> Decoded:
+        """Return what an apply has made of an object, with defaults; unlike in bodies, nulls of custom objects stay.
+
+        Args:
+            resource: the resource that the path names.
+            obj: the merged object.
+            stored_spec: the stored spec, if the write keeps it.
+
+        Raises:
+            ApiError: 400, the object does not fit its Go type.
+        """
+        custom = self.customs.find(resource)
+        if custom is None:
+            return self.decode(resource, Body(obj), validation="Ignore", stored_spec=stored_spec)
+        try:
+            return Decoded(custom.decode(obj, strict=False, keep_nulls=True).obj)
+        except DecodeError as error:
+            raise _cannot_be_handled(resource, resource.kind, str(error)) from error
+
     def decode(self, resource: Resource, body: Body, *, validation: str, stored_spec: Obj | None = None) -> Decoded:
         """Return the object that a body holds.
 
@@ -164,7 +183,7 @@ class Decoder:
             raise _cannot_be_handled(resource, kind, strict_message(messages))
         obj: Obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
         obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
-        if _resets_managed_fields(document):
+        if custom is None and _resets_managed_fields(document):  # upstream drops a custom object's empty list
             obj["metadata"]["managedFields"] = []
         return obj, repeated + decoded.errors
 

@@ -30,6 +30,7 @@ class WriteOptions(NamedTuple):
         manager: the field manager, for managedFields.
         validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
         given: the options as the client gave them, for admission.
+        force: let an apply take fields that others own.
     """
 
     user: User
@@ -37,6 +38,7 @@ class WriteOptions(NamedTuple):
     manager: str = "unknown"
     validation: str = "Warn"
     given: Mapping[str, Any] = _NOTHING
+    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)

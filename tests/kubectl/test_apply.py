@@ -83,8 +83,46 @@ def test_what_left_the_files_is_pruned(applied: Any) -> None:
     )
 
 
-def test_server_side_apply_is_told_to_be_missing(applied: Any) -> None:
-    applied.refuses("apply -f web.yaml --server-side", "error: Server-side apply not available on the server: .*")
+SMALL = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared}\ndata: {DATA}\n"
+
+
+def test_an_object_is_applied_on_the_server(kubectl: Any) -> None:
+    kubectl.file("web.yaml", WEB)
+    kubectl.says("apply -f web.yaml --server-side", "deployment.apps/web serverside-applied")
+    kubectl.says("apply -f web.yaml --server-side", "deployment.apps/web serverside-applied")
+    kubectl.file("web.yaml", WEB.replace("nginx:1", "nginx:2"))
+    kubectl.refuses("diff -f web.yaml --server-side", r"diff -u -N .*-.*nginx:1\n\+.*nginx:2\n.*")
+    kubectl.says("get deploy web -o jsonpath={.spec.template.spec.containers[0].image}", "nginx:1")
+    kubectl.says(
+        "apply -f web.yaml --server-side --dry-run=server", r"deployment.apps/web serverside-applied \(.*dry run\)"
+    )
+    kubectl.says("apply -f web.yaml --server-side", "deployment.apps/web serverside-applied")
+    kubectl.says("get deploy web -o jsonpath={.spec.template.spec.containers[0].image}", "nginx:2")
+    kubectl.says("diff -f web.yaml --server-side", "")
+
+
+def test_a_conflict_is_shown_and_can_be_forced(kubectl: Any) -> None:
+    kubectl.file("one.yaml", SMALL.replace("DATA", 'a: "1"'))
+    kubectl.file("two.yaml", SMALL.replace("DATA", 'a: "2"'))
+    kubectl.output("apply -f one.yaml --server-side --field-manager=one")
+    kubectl.refuses(
+        "apply -f two.yaml --server-side --field-manager=two",
+        'error: Apply failed with 1 conflict: conflict with "one": .data.a\n.*',
+    )
+    kubectl.says(
+        "apply -f two.yaml --server-side --field-manager=two --force-conflicts", "configmap/shared serverside-applied"
+    )
+    kubectl.says("get cm shared -o jsonpath={.data.a}", "2")
+
+
+def test_what_was_applied_on_the_client_can_be_applied_on_the_server(applied: Any) -> None:
+    applied.file("web.yaml", WEB.replace("nginx:1", "nginx:2"))
+    applied.says("apply -f web.yaml --server-side", "deployment.apps/web serverside-applied")
+    managers = applied.output("get deploy web -o jsonpath={.metadata.managedFields[*].manager} --show-managed-fields")
+    assert "kubectl-client-side-apply" not in managers.split()
+    without_labels = WEB.replace("nginx:1", "nginx:2").replace("labels: {app: web}}, spec", "labels: {}}, spec")
+    applied.file("web.yaml", without_labels)
+    applied.says("apply -f web.yaml --server-side", "deployment.apps/web serverside-applied")
 
 
 def test_an_object_is_replaced_and_replaced_by_force(applied: Any) -> None:

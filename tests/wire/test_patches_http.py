@@ -118,11 +118,6 @@ async def test_a_patch_of_another_uid_is_409(api) -> None:
     assert reply.code in (409, 422)
 
 
-async def test_an_apply_patch_says_that_it_is_not_to_be_had(api) -> None:
-    reply = await api.ask("PATCH", f"{A}?fieldManager=x", b"data: {}", Content_Type="application/apply-patch+yaml")
-    assert (reply.code, reply.json["reason"]) == (415, "UnsupportedMediaType")
-
-
 @pytest.mark.parametrize("kind", [MERGE, STRATEGIC])
 async def test_unknown_fields_of_a_patch(api, kind: str) -> None:
     await api.make("a")

@@ -1,11 +1,27 @@
 """The schema of managedFields for built-in kinds: OpenAPI definitions compiled to types of values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from apiserver.api.managedfields.custom_schema import custom_fields
-from apiserver.api.managedfields.value_types import DEDUCED, LEAF, Field, Leaf, ListType, MapType, Struct
+from apiserver.api.managedfields.custom_schema import CustomSchema
+from apiserver.api.managedfields.value_types import (
+    BOOLEAN,
+    DEDUCED,
+    LEAF,
+    NUMERIC,
+    STRING,
+    UNTYPED,
+    AtomicList,
+    AtomicMap,
+    Field,
+    Fields,
+    Leaf,
+    ListType,
+    MapType,
+    Struct,
+)
 from apiserver.api.meta import Obj
 from apiserver.api.schema.go_types import GoTypes, go_field, json_type, reference
+from apiserver.api.schema.keywords import LIST_KEYS, LIST_TYPE, MAP_TYPE, PATCH_MERGE_KEY, PATCH_STRATEGY
 
 # Fields that have no owner (apimachinery/pkg/util/managedfields/internal/stripmeta.go).
 _STRIPPED = ("apiVersion", "kind")
@@ -24,10 +40,21 @@ OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _GO_DEFINITIONS = "io.k8s."
 """The prefix of the definitions of Go types; custom resources have none, so their empty object has no fields."""
 
-_UNOWNED = Field("")
+_OPAQUE = "io.k8s.apimachinery.pkg.runtime.RawExtension"
+"""The definition of values of any kind, which are owned as a whole (schemaconv's rawExtensionResource)."""
+_UNTYPED = ("io.k8s.apimachinery.pkg.api.resource.Quantity", "io.k8s.apimachinery.pkg.util.intstr.IntOrString")
+_SCALARS: Mapping[str, Leaf] = {"integer": NUMERIC, "number": NUMERIC, "boolean": BOOLEAN, "string": STRING}
+_KEY_DEFAULTS: Mapping[tuple[str, str], str] = {
+    ("io.k8s.api.core.v1.ContainerPort", "protocol"): "TCP",
+    ("io.k8s.api.core.v1.ServicePort", "protocol"): "TCP",
+    ("io.k8s.api.core.v1.LocalObjectReference", "name"): "",
+}
+"""Definition and key → the value that an absent key of a list's item counts as; our definitions have no defaults."""
+_TEXT_FORMATS = ("", "byte")
+"""The formats of texts that are validated as texts; others, such as date-time, may be any scalar."""
 
 
-class _Fields(dict[str, Field]):
+class _Fields(Fields):
     """The fields of a definition by key, each compiled on first use."""
 
     def __init__(self, schema: "FieldSchema", definition: Obj, facts: Mapping[str, str] | None) -> None:
@@ -44,6 +71,21 @@ class _Fields(dict[str, Field]):
         kind = self._schema.kind(properties[key])
         self[key] = Field(f"f:{key}", kind, self._is_given(key, kind))
         return self[key]
+
+    def declares(self, key: str) -> bool:
+        """Return whether the definition names a field."""
+        return key in (self._definition.get("properties") or ())
+
+    def allows(self, key: str) -> bool:
+        """Return whether a field may be sent; a definition without properties describes a map."""
+        return self.declares(key) or "properties" not in self._definition or "additionalProperties" in self._definition
+
+    def disown(self, keys: Iterable[str]) -> None:
+        """Let some fields have no owner."""
+        for key in keys:
+            self[key] = Field(
+                "", self._schema.kind(self._definition["properties"][key]) if self.declares(key) else LEAF
+            )
 
     def _is_given(self, key: str, kind: Leaf) -> bool:
         if self._facts is None:
@@ -74,7 +116,7 @@ class FieldSchema:
 
     def _root(self, definition: str) -> Struct:
         fields = self._fields(definition)
-        fields |= dict.fromkeys(_STRIPPED, _UNOWNED)
+        fields.disown(_STRIPPED)
         meta = reference(self._definitions[definition].get("properties", {}).get("metadata", {}))
         if meta:
             fields["metadata"] = self._metadata(meta)
@@ -82,40 +124,69 @@ class FieldSchema:
 
     def _metadata(self, definition: str) -> Field:
         fields = self._fields(definition)
-        fields |= dict.fromkeys(_STRIPPED_METADATA, _UNOWNED)
+        fields.disown(_STRIPPED_METADATA)
         return Field("f:metadata", Struct(fields), always_present=True)
 
     def custom(self, schema: Obj) -> Struct:
         """Return the type of whole objects of a custom kind, given the schema in its definition."""
-        return custom_fields(schema, self._metadata(OBJECT_META))
+        embedded = self.kind({"$ref": OBJECT_META})
+        return CustomSchema(embedded).root(schema, self._metadata(OBJECT_META))
 
     def _fields(self, definition: str) -> _Fields:
         facts = self._go_types.get(definition, {}) if definition.startswith(_GO_DEFINITIONS) else None
         return _Fields(self, self._definitions[definition], facts)
 
     def kind(self, schema: Obj) -> Leaf:
-        """Return the type of the values that a schema describes."""
+        """Return the type of the values that a schema describes (schemaconv's parseSchema)."""
+        kind = self._divided(schema)
+        return AtomicMap(kind) if schema.get(MAP_TYPE) == "atomic" and not kind.is_leaf else kind
+
+    def _divided(self, schema: Obj) -> Leaf:
+        """Return the type of values, whatever the schema itself says of their being atomic maps."""
         target = reference(schema)
-        if schema.get("x-kubernetes-map-type") == "atomic":
-            return LEAF
         if target:
             if target not in self._structs:
                 self._structs[target] = self._referred(target)
             return self._structs[target]
-        if json_type(schema) == "array":
-            return self._list(schema)
-        return self._object(schema) if json_type(schema) == "object" else LEAF
+        match json_type(schema):
+            case "array":
+                return self._list(schema)
+            case "object":
+                return self._object(schema)
+            case "string":
+                return STRING if schema.get("format", "") in _TEXT_FORMATS else UNTYPED
+            case name:
+                return _SCALARS.get(name, LEAF)
 
     def _referred(self, definition: str) -> Leaf:
+        if definition == _OPAQUE:
+            return LEAF
+        if definition in _UNTYPED:
+            return UNTYPED
         schema = self._definitions[definition]
-        if "properties" in schema and schema.get("x-kubernetes-map-type") != "atomic":
-            return Struct(self._fields(definition))
-        return self.kind(schema)
+        if "properties" not in schema:
+            return self.kind(schema)
+        struct = Struct(self._fields(definition))
+        return AtomicMap(struct) if schema.get(MAP_TYPE) == "atomic" else struct
 
     def _list(self, schema: Obj) -> Leaf:
-        if schema.get("x-kubernetes-list-type", "atomic") == "atomic":
-            return LEAF
-        return ListType(self.kind(schema["items"]), schema.get("x-kubernetes-list-map-keys", ()))
+        """Return the type of a list; releases without list types have the keys of strategic merge patches.
+
+        The rules are those of schemaconv's getListElementRelationship.
+        """
+        items = schema["items"]
+        list_type = schema.get(LIST_TYPE)
+        if list_type is None and "merge" in schema.get(PATCH_STRATEGY, "").split(","):
+            merge_key = schema.get(PATCH_MERGE_KEY)
+            return self._associative(items, (merge_key,) if merge_key else ())
+        if list_type in ("map", "set"):
+            return self._associative(items, schema.get(LIST_KEYS, ()))
+        return AtomicList(self.kind(items))
+
+    def _associative(self, items: Obj, keys: Iterable[str]) -> ListType:
+        target = reference(items)
+        defaults = {key: _KEY_DEFAULTS[target, key] for key in keys if (target, key) in _KEY_DEFAULTS}
+        return ListType(self.kind(items), keys, defaults)
 
     def _object(self, schema: Obj) -> Leaf:
         if "properties" in schema:

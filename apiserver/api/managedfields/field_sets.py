@@ -74,6 +74,37 @@ def _difference_below(left: FieldSet, right: FieldSet) -> FieldSet | None:
     return {SELF: MEMBER, **rest} if is_member else rest
 
 
+def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
+    """Return the members of the first set that are in the second as well, in the order of the first."""
+    both: FieldSet = {}
+    for key in left.keys() & right.keys() if len(left) > len(right) else [key for key in left if key in right]:
+        left_below, right_below = left[key], right[key]
+        if key == SELF:
+            both[SELF] = MEMBER
+            continue
+        below = {name: trie for name, trie in intersection(left_below, right_below).items() if name != SELF}
+        if is_member(left_below) and is_member(right_below):
+            both[key] = {SELF: MEMBER, **below} if below else MEMBER
+        elif below:
+            both[key] = below
+    return both
+
+
+def is_member(below: FieldSet) -> bool:
+    """Return whether a key with this trie below it is a member itself."""
+    return not below or SELF in below
+
+
+def has_members_below(below: FieldSet) -> bool:
+    """Return whether this trie has members other than its key."""
+    return len(below) > 1 or (bool(below) and SELF not in below)
+
+
+def with_self(below: FieldSet) -> FieldSet:
+    """Return the trie of a key that is a member itself, given the members below it."""
+    return {SELF: MEMBER, **below} if below and SELF not in below else below
+
+
 def without(fields: FieldSet, excluded: FieldSet) -> FieldSet:
     """Return the set without the leaves of another trie and everything below them."""
     if excluded.keys().isdisjoint(fields):

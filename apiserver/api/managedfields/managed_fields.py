@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from apiserver.api.field import FieldError, invalid, too_long
-from apiserver.api.managedfields.field_sets import MEMBER, FieldSet, difference, in_order, parse, union, without
+from apiserver.api.managedfields.field_sets import MEMBER, FieldSet, difference, in_order, parse, union
 from apiserver.api.managedfields.value_types import Changes, Struct
+from apiserver.api.managedfields.versions import Versions, changes_in
 from apiserver.api.meta import Obj, metadata
 
 MAX_UPDATE_MANAGERS = 10
@@ -19,6 +20,9 @@ MAX_UPDATE_MANAGERS = 10
 
 ANCIENT_CHANGES = "ancient-changes"
 """The manager of merged entries."""
+
+BEFORE_FIRST_APPLY = "before-first-apply"
+"""The manager of what an object without owners has when it is first applied to (skipnonapplied.go)."""
 
 _MAX_MANAGER_BYTES = 128
 _OPERATIONS = ("Apply", "Update")
@@ -166,7 +170,7 @@ def entries_after_create(
 
 
 def entries_after_update(
-    old: Obj, new: Obj, kind: Struct, *, owner: ManagerIdentifier, time: str, ignored: FieldSet = MEMBER
+    old: Obj, new: Obj, kind: Struct, *, owner: ManagerIdentifier, time: str, versions: Versions | None = None
 ) -> list[Obj]:
     """Return the managedFields of an object after an update or a patch (FieldManager.Update).
 
@@ -178,10 +182,13 @@ def entries_after_update(
         kind: the object's kind.
         owner: who writes.
         time: now, RFC 3339 in UTC, whole seconds.
-        ignored: the fields that this write cannot change, such as STATUS.
+        versions: the versions of the kind, None if there is only one.
 
     Returns:
         The entries; the old object's own list if no owner's fields changed.
+
+    Raises:
+        TypedValueError: an owner's fields are those of another version, to which one of the objects does not convert.
     """
     stored: list[Obj] = metadata(old).get("managedFields") or []
     sent = stored if owner.subresource else metadata(new).get("managedFields")
@@ -193,8 +200,31 @@ def entries_after_update(
     changes = kind.changes(old, new)
     if not (sent_entries or changes.changed or changes.removed):
         return stored
-    changes.changed, changes.removed = without(changes.changed, ignored), without(changes.removed, ignored)
-    return encode(_after_write(sent_entries or _decode_stored(stored), changes, owner=owner, time=time))
+    managed = sent_entries or decode_stored(stored)
+    if versions is not None:
+        managed = _after_change_in_others(managed, old, new, versions, written=owner.api_version)
+    return encode(_after_write(managed, changes, owner=owner, time=time))
+
+
+def _after_change_in_others(managed: Managed, old: Obj, new: Obj, versions: Versions, *, written: str) -> Managed:
+    """Return the entries after a change, as far as it is seen in other versions than the written one.
+
+    Entries of versions that no longer exist are gone.
+    """
+    remaining: Managed = {}
+    changes_of: dict[str, Changes | None] = {}
+    for owner, owned in managed.items():
+        version = owned.api_version
+        if version == written:
+            remaining[owner] = owned
+            continue
+        if version not in changes_of:
+            changes_of[version] = changes_in(versions, version, old, new)
+        if (changes := changes_of[version]) is not None:
+            fields = difference(owned.fields, union(changes.changed, changes.removed))
+            if fields:
+                remaining[owner] = owned._replace(fields=fields)
+    return remaining
 
 
 def entries_after_scale(
@@ -216,7 +246,7 @@ def entries_after_scale(
         changes.removed = replicas
     else:
         changes.changed = replicas
-    return encode(_after_write(_decode_stored(stored), changes, owner=owner, time=time))
+    return encode(_after_write(decode_stored(stored), changes, owner=owner, time=time))
 
 
 def entries_without_replicas(stored: list[Obj], replicas: Mapping[str, FieldSet | None]) -> list[Obj]:
@@ -237,7 +267,7 @@ def entries_without_replicas(stored: list[Obj], replicas: Mapping[str, FieldSet 
     return kept
 
 
-def _decode_stored(entries: Iterable[Obj]) -> Managed:
+def decode_stored(entries: Iterable[Obj]) -> Managed:
     """Return the entries of a stored object by owner; unlike those of a client they are known to be well-formed."""
     return {
         cached_identifier(
@@ -262,7 +292,9 @@ def _after_write(managed: Managed, changes: Changes, *, owner: ManagerIdentifier
     affected = union(changes.changed, changes.removed)
     remaining: Managed = {}
     for other, owned in managed.items():
-        if fields := difference(owned.fields, affected):
+        if other.api_version not in ("", owner.api_version):
+            remaining[other] = owned
+        elif fields := difference(owned.fields, affected):
             remaining[other] = VersionedSet(fields, owned.time, owned.api_version)
     if changes.changed:
         before, written_fields = remaining.get(owner), in_order(changes.changed)

@@ -5,7 +5,7 @@ Each type can return the fields of a new value, and the differences between two 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import orjson
 
@@ -19,8 +19,6 @@ _Part = tuple[str, _Added | None, FieldSet | None]
 
 _ZEROES = ("", 0, False)
 _MAX_CACHED, _MAX_CACHED_ENTRIES = 256, 16
-_KEY_DEFAULTS = {"protocol": "TCP"}
-"""Keys of list items → the value that an absent one counts as."""
 
 
 class Changes:
@@ -46,7 +44,19 @@ class Changes:
 
 
 class Leaf:
-    """A value that is owned as a whole: a scalar, an atomic list, an atomic map."""
+    """A value that is owned as a whole: a scalar, an atomic list, an atomic map.
+
+    Attributes:
+        is_leaf: whether every value is owned as a whole; False for the types that may divide a value.
+        takes_any: whether a value of any type is valid.
+    """
+
+    is_leaf: ClassVar[bool] = True
+    takes_any: ClassVar[bool] = False
+
+    def container(self, _value: Any) -> "Container | None":
+        """Return the type that divides a value into fields, entries or items; None if the value is a leaf."""
+        return None
 
     def field_set(self, _value: Any) -> FieldSet:
         """Return the set of a new value."""
@@ -58,6 +68,43 @@ class Leaf:
 
 
 LEAF = Leaf()
+"""A leaf with any value."""
+
+
+class Scalar(Leaf):
+    """A text, a number, a boolean, or any of them.
+
+    Attributes:
+        name: "string", "numeric", "boolean" or "untyped".
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+STRING, NUMERIC, BOOLEAN, UNTYPED = Scalar("string"), Scalar("numeric"), Scalar("boolean"), Scalar("untyped")
+
+
+class AtomicList(Leaf):
+    """A list that is owned as a whole.
+
+    Attributes:
+        items: the type of its items, for validation alone.
+    """
+
+    def __init__(self, items: Leaf) -> None:
+        self.items = items
+
+
+class AtomicMap(Leaf):
+    """A map or struct that is owned as a whole.
+
+    Attributes:
+        divided: the type that it would have if it were not atomic, for validation alone.
+    """
+
+    def __init__(self, divided: Leaf) -> None:
+        self.divided = divided
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +114,7 @@ class Field:
     Attributes:
         label: its path element, "" for fields without owner.
         kind: the type of its values.
-        given: whether the empty value of its Go type already has it.
+        always_present: whether the empty value of its Go type already has it.
     """
 
     label: str
@@ -78,9 +125,21 @@ class Field:
         """Return the set of a value in comparison with the empty object, or None if that has the same value."""
         if isinstance(self.kind, Struct):
             return self.kind.created_field_set(value) or None
-        if self.kind is LEAF:
+        if self.kind.is_leaf:
             return None if value in _ZEROES else MEMBER
         return {label: trie for label, trie in self.kind.field_set(value).items() if label != SELF}
+
+
+class Fields(dict[str, Field]):
+    """The fields of a struct by key, each compiled on first use (`__missing__`)."""
+
+    def declares(self, key: str) -> bool:
+        """Return whether the schema names a field."""
+        return key in self
+
+    def allows(self, key: str) -> bool:
+        """Return whether a field may be sent: the schema names it, or allows others."""
+        return self.declares(key)
 
 
 class _FieldSetTemplate:
@@ -109,10 +168,32 @@ class _FieldSetTemplate:
 class Struct(Leaf):
     """An object with known fields, each compiled on first use."""
 
-    def __init__(self, fields: Mapping[str, Field]) -> None:
+    is_leaf: ClassVar[bool] = False
+
+    def __init__(self, fields: Fields) -> None:
         self._fields = fields
         self._added: dict[tuple[Any, ...], _FieldSetTemplate] = {}
         self._created: dict[tuple[Any, ...], _FieldSetTemplate] = {}
+
+    def container(self, value: Any) -> "Container | None":
+        """Return this type for an object, and for null, which counts as an empty one."""
+        return self if value is None or value.__class__ is dict else None
+
+    def field(self, key: str) -> Field:
+        """Return a field, with or without an owner."""
+        return self._fields[key]
+
+    def item(self, key: str) -> Leaf:
+        """Return the type of a field's values."""
+        return self._fields[key].kind
+
+    def declares(self, key: str) -> bool:
+        """Return whether the schema names a field; others are entries of a map."""
+        return self._fields.declares(key)
+
+    def allows(self, key: str) -> bool:
+        """Return whether a field may be sent: the schema names it, or allows others."""
+        return self._fields.allows(key)
 
     def field_set(self, value: Obj) -> FieldSet:
         """Return the set of a new struct: the struct itself and its fields."""
@@ -153,7 +234,7 @@ class Struct(Leaf):
             if not field.label:
                 continue
             if value is None:
-                if field.always_present and field.kind is LEAF:  # here null is a value, and no removal
+                if field.always_present and field.kind.is_leaf:  # here null is a value, and no removal
                     changes.changed[field.label] = MEMBER
             elif before is not None:
                 field.kind.compare(field.label, before, value, changes)
@@ -171,7 +252,7 @@ class Struct(Leaf):
 
 
 def _part(field: Field) -> _Part:
-    return field.label, None if field.kind is LEAF else field.kind.field_set, MEMBER
+    return field.label, None if field.kind.is_leaf else field.kind.field_set, MEMBER
 
 
 def _remember(cache: dict[tuple[Any, ...], T], keys: tuple[Any, ...], value: T) -> T:
@@ -185,15 +266,33 @@ def _remember(cache: dict[tuple[Any, ...], T], keys: tuple[Any, ...], value: T) 
 class MapType(Leaf):
     """A map whose entries are owned separately."""
 
+    is_leaf: ClassVar[bool] = False
+
     def __init__(self, items: Leaf) -> None:
         self._items = items
         self._known: dict[tuple[Any, ...], FieldSet] = {}
+
+    def container(self, value: Any) -> "Container | None":
+        """Return this type for a map, and for null, which counts as an empty one."""
+        return self if value is None or value.__class__ is dict else None
+
+    def item(self, _key: str) -> Leaf:
+        """Return the type of the values."""
+        return self._items
+
+    def declares(self, _key: str) -> bool:
+        """Return False: a map's entries have no names in its schema."""
+        return False
+
+    def allows(self, _key: str) -> bool:
+        """Return True: a map may have any entry."""
+        return True
 
     def field_set(self, value: Obj) -> FieldSet:
         """Return the set of a new map: the map itself and its entries."""
         if not value:
             return MEMBER
-        if self._items is not LEAF:
+        if not self._items.is_leaf:
             return {SELF: MEMBER} | {f"f:{key}": self._items.field_set(value[key]) for key in sorted(value)}
         keys = tuple(value)
         if (known := self._known.get(keys)) is not None:
@@ -218,20 +317,36 @@ class MapType(Leaf):
 class ListType(Leaf):
     """A list whose items are owned separately: a set of scalars, or a map by some keys of its items."""
 
-    def __init__(self, items: Leaf, keys: Iterable[str]) -> None:
-        self._items = items
-        self._keys = sorted(keys)
+    is_leaf: ClassVar[bool] = False
+
+    def __init__(self, items: Leaf, keys: Iterable[str], defaults: Mapping[str, Any] | None = None) -> None:
+        """Make the type of lists.
+
+        Args:
+            items: the type of the items.
+            keys: the names of the fields that tell items apart; none for a set.
+            defaults: the values that absent keys count as.
+        """
+        self.items = self._items = items
+        self.keys = tuple(keys)
+        self.defaults = defaults or {}
+        self._keys = sorted(self.keys)
         self._key = self._keys[0] if len(self._keys) == 1 else ""
         self._labels: dict[tuple[Any, ...], str] = {}
+
+    def container(self, value: Any) -> "Container | None":
+        """Return this type for a list, and for null, which counts as an empty one."""
+        return self if value is None or value.__class__ is list else None
 
     def _labelled(self, values: Iterable[Any]) -> dict[str, list[Any]]:
         """Return the items by label; several items may have the same label."""
         items: dict[str, list[Any]] = {}
         for value in values:
-            items.setdefault(self._label(value), []).append(value)
+            items.setdefault(self.label(value), []).append(value)
         return items
 
-    def _label(self, value: Any) -> str:
+    def label(self, value: Any) -> str:
+        """Return the path element of an item."""
         if not (self._keys and isinstance(value, dict)):
             return f"v:{orjson.dumps(value).decode()}"
         key = self._key
@@ -244,7 +359,7 @@ class ListType(Leaf):
     def _new_label(self, key_values: tuple[Any, ...]) -> str:
         present, cacheable = {}, True
         for key, value in zip(self._keys, key_values, strict=True):
-            key_value = _KEY_DEFAULTS.get(key) if value is None else value
+            key_value = self.defaults.get(key) if value is None else value
             if key_value is not None:
                 present[key] = key_value
                 cacheable = cacheable and isinstance(key_value, str | int)
@@ -260,15 +375,15 @@ class ListType(Leaf):
             return MEMBER
         fields: FieldSet = {SELF: MEMBER}
         for item in value:
-            fields[self._label(item)] = self._items.field_set(item)
+            fields[self.label(item)] = self._items.field_set(item)
         if len(fields) <= len(value):
             fields |= {label: self._added(items) for label, items in self._labelled(value).items()}
         return fields if len(value) == 1 else dict(sorted(fields.items()))
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
         """Add the differences, item by item in any order; items with the same label count as one."""
-        before = {self._label(value): value for value in old}
-        after = {self._label(value): value for value in new}
+        before = {self.label(value): value for value in old}
+        after = {self.label(value): value for value in new}
         if len(before) < len(old) or len(after) < len(new):  # never so in a valid list
             self._compare_doubles(label, old, new, changes)
             return
@@ -305,15 +420,42 @@ class ListType(Leaf):
 class DeducedType(Leaf):
     """A value without a schema: objects are owned field by field, other values as a whole."""
 
+    is_leaf: ClassVar[bool] = False
+    takes_any: ClassVar[bool] = True
+
+    def container(self, value: Any) -> "Container | None":
+        """Return the type of maps for an object or null."""
+        return _DEDUCED_MAP if value is None or value.__class__ is dict else None
+
     def field_set(self, value: Any) -> FieldSet:
         """Return the set of an object like that of a map, and of anything else like that of a leaf."""
         return _DEDUCED_MAP.field_set(value) if isinstance(value, dict) else MEMBER
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
         """Add the differences, entry by entry if both values are objects."""
-        kind = _DEDUCED_MAP if isinstance(old, dict) and isinstance(new, dict) else LEAF
-        kind.compare(label, old, new, changes)
+        compare_containers(self, label, old, new, changes)
+
+
+def compare_containers(kind: Leaf, label: str, old: Any, new: Any, changes: Changes) -> None:
+    """Add the differences between two unequal values, whether containers, leaves or null.
+
+    Values of unlike types are changed as wholes; the fields of the old one are removed (typed/compare.go).
+    """
+    before, after = kind.container(old), kind.container(new)
+    if before is not None and before is after:
+        if not old and not new:  # an empty container and null
+            changes.changed[label] = MEMBER
+        else:
+            empty: Any = [] if isinstance(before, ListType) else {}
+            before.compare(label, old or empty, new or empty, changes)
+        return
+    changes.changed[label] = after.field_set(new) if after and new else MEMBER
+    if before and old:
+        changes.removed[label] = {name: trie for name, trie in before.field_set(old).items() if name != SELF}
 
 
 DEDUCED = DeducedType()
 _DEDUCED_MAP = MapType(DEDUCED)
+
+Container = Struct | MapType | ListType
+"""The types that divide a value."""

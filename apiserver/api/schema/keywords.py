@@ -10,6 +10,8 @@ INT_OR_STRING = "x-kubernetes-int-or-string"
 LIST_KEYS = "x-kubernetes-list-map-keys"
 LIST_TYPE = "x-kubernetes-list-type"
 MAP_TYPE = "x-kubernetes-map-type"
+PATCH_MERGE_KEY = "x-kubernetes-patch-merge-key"
+PATCH_STRATEGY = "x-kubernetes-patch-strategy"
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 RULES = "x-kubernetes-validations"
 

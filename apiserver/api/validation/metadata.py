@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
+from apiserver.api.managedfields.managed_fields import field_manager_errors
 from apiserver.api.meta import Obj, group_version, metadata
 from apiserver.api.resources import Resource
 from apiserver.api.validation import checks, names
@@ -18,6 +19,9 @@ _PLAIN = frozenset({"apps/v1", "batch/v1", "v1"})
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _OPERATIONS = ("Apply", "Update")
+MAX_SUBRESOURCE_BYTES = 256
+_SHORT = 32
+"""Names of no more printable characters need no further checks."""
 
 
 def validate_metadata(resource: Resource, obj: Obj, name_rule: Check = names.dns1123_subdomain) -> list[FieldError]:
@@ -179,6 +183,11 @@ def _managed_fields(entries: list[Obj]) -> list[FieldError]:
     for index, entry in enumerate(entries):
         if entry.get("operation") not in _OPERATIONS or entry.get("fieldsType", "FieldsV1") != "FieldsV1":
             errors += checks.prefix_errors(f"metadata.managedFields[{index}]", _managed_entry(entry))
+        manager = entry.get("manager") or ""
+        if len(manager) > _SHORT or not manager.isprintable():
+            errors += field_manager_errors(manager, f"metadata.managedFields[{index}].manager")
+        if len(entry.get("subresource") or "") > _SHORT and len(entry["subresource"].encode()) > MAX_SUBRESOURCE_BYTES:
+            errors.append(field.too_long(f"metadata.managedFields[{index}].subresource", MAX_SUBRESOURCE_BYTES))
     return errors
 
 

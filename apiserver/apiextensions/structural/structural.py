@@ -40,7 +40,7 @@ class StructuralSchema:
         self._types = types
         self._minor = int(types.version.partition(".")[2])
 
-    def coerce(self, obj: Obj, *, drops: bool = False) -> list[str]:
+    def coerce(self, obj: Obj, *, drops: bool = False, keep_nulls: bool = False) -> list[str]:
         """Convert a decoded document to an object of the schema, except for defaults (unstructuredSchemaCoercer).
 
         Metadata is converted to its type, here and in embedded resources; unknown fields and idle nulls are removed.
@@ -48,6 +48,7 @@ class StructuralSchema:
         Args:
             obj: the document; its apiVersion and kind are strings.
             drops: drop malformed metadata, as is right for stored objects.
+            keep_nulls: leave idle nulls, as an apply does.
 
         Returns:
             The paths of unknown fields, for errors such as 'unknown field "spec.foo"', in upstream's order.
@@ -56,7 +57,7 @@ class StructuralSchema:
             DecodeError: metadata is malformed.
         """
         unknown = coerce_metadata(obj, "", self._types, drops=drops) if "metadata" in obj else []
-        unknown += self.prune(obj)
+        unknown += self.prune(obj, keep_nulls=keep_nulls)
         if self._has_embedded:
             resources = [*embedded_resources(obj, self.schema)]
             paths = [
@@ -67,7 +68,7 @@ class StructuralSchema:
             unknown += sorted(paths)
         return unknown
 
-    def prune(self, obj: Obj) -> list[str]:
+    def prune(self, obj: Obj, *, keep_nulls: bool = False) -> list[str]:
         """Remove fields that the schema does not know, and nulls that are not valid and get no default.
 
         Fields within the metadata of objects stay.
@@ -78,7 +79,8 @@ class StructuralSchema:
         if self._is_clean(obj):
             return []
         unknown = prune(obj, self.schema)
-        drop_nulls(obj, self.schema)
+        if not keep_nulls:
+            drop_nulls(obj, self.schema)
         return unknown
 
     def default(self, obj: Obj) -> None:

@@ -10,7 +10,7 @@ from apiserver.groups.strategy import Strategy
 from apiserver.registry.admission import Attributes
 from apiserver.registry.context import Registry, WriteResult, index_attrs
 from apiserver.registry.decoding import Body, Decoded
-from apiserver.registry.managed_fields_update import create_managed_fields
+from apiserver.registry.managed_fields_update import RecordCreator, create_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.preconditions import check_namespace
@@ -54,8 +54,23 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     return WriteResult(written.kv, created=True, warnings=warnings) if warnings else written
 
 
-async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> WriteResult:
-    """Admit, prepare, name, validate and store a new object that is decoded and defaulted."""
+async def insert(
+    registry: Registry,
+    target: Target,
+    decoded: Decoded,
+    options: WriteOptions,
+    *,
+    record: RecordCreator = create_managed_fields,
+) -> WriteResult:
+    """Admit, prepare, name, validate and store a new object that is decoded and defaulted.
+
+    Args:
+        registry: the server's collaborators.
+        target: the resource and namespace.
+        decoded: the object.
+        options: who writes and how.
+        record: records the owner of its fields.
+    """
     obj = decoded.obj
     resource, meta = target.resource, obj["metadata"]
     _check_crd_not_terminating(registry, target, obj)
@@ -70,7 +85,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     for name in _NOT_ON_CREATION:  # before managedFields could own them (rest.WipeObjectMetaSystemFields)
         if name in meta:
             del meta[name]
-    create_managed_fields(registry, target, decoded, options)
+    record(registry, target, decoded, options)
     attributes = attributes_of("CREATE", target, options, obj=obj)
     written = await with_admission_warnings(attributes, _admit_and_store(registry, attributes, obj, options))
     if options.dry_run and _is_nonzero_version(version):

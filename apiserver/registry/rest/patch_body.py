@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -177,6 +177,20 @@ class StrategicMergePatch(Patch):
         """Return the patch itself, as Go prints a map."""
         del patched, custom
         return go_text(self.body)
+
+
+class ApplyPatch(NamedTuple):
+    """The body of an apply, which is YAML or JSON.
+
+    Attributes:
+        document: the configuration; not an object if the body is none.
+        problem: why the body cannot be read, "" if it can.
+        repeated: the errors for repeated keys.
+    """
+
+    document: Any
+    problem: str = ""
+    repeated: tuple[str, ...] = ()
 
 
 Make = Callable[[bytes, Callable[[], MergeKind]], Patch]

@@ -9,7 +9,7 @@ from apiserver.groups.strategy import Strategy, Update
 from apiserver.registry.admission import Attributes
 from apiserver.registry.context import Change, Current, Registry, WriteResult, index_attrs
 from apiserver.registry.decoding import Body
-from apiserver.registry.managed_fields_update import update_managed_fields
+from apiserver.registry.managed_fields_update import RecordOwners, update_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.create import insert
@@ -72,7 +72,13 @@ def _read_current(registry: Registry, target: Target) -> Current | None:
 
 
 async def modify(
-    registry: Registry, target: Target, change: Change, options: WriteOptions, *, seen: Current | None = None
+    registry: Registry,
+    target: Target,
+    change: Change,
+    options: WriteOptions,
+    *,
+    seen: Current | None = None,
+    record: RecordOwners = update_managed_fields,
 ) -> WriteResult:
     """Change a stored object by a function, with retries on conflicts unless the change names a resourceVersion.
 
@@ -82,6 +88,7 @@ async def modify(
         change: returns the new object for the old one, which it does not change; it may run several times.
         options: who writes and how.
         seen: the object as the caller has seen it; not decoded again if it is still that state.
+        record: records the owners of the new object's fields.
 
     Raises:
         ApiError: 404, 409, 422, and the errors of the change.
@@ -102,7 +109,7 @@ async def modify(
         old = current.obj
         await check_escalation(registry, target, options, new=new, old=old)
         prepare(new, old)
-        update_managed_fields(registry, target, old, new, options)
+        record(registry, target, old, new, options)
         async with allocate_for_write(registry, target, options, new=new, old=old) as allocated_obj:
             warnings = refuse_invalid(registry, target, allocated_obj, check(target.resource, allocated_obj, old), old)
             strategy.canonicalize(allocated_obj)

@@ -11,7 +11,7 @@ from apiserver.registry.admission import Attributes, Operation
 from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
-from apiserver.registry.rest.patch_body import Patch
+from apiserver.registry.rest.patch_body import ApplyPatch, Patch
 from apiserver.registry.storage import ListPage
 
 
@@ -57,7 +57,7 @@ class SubresourceRequest:
     options: WriteOptions
     query: Parameters
     body: Body | None = None
-    patch: Patch | None = None
+    patch: Patch | ApplyPatch | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property

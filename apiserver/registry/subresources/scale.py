@@ -8,11 +8,13 @@ from apiserver.api.resources import Resource
 from apiserver.api.selectors import label_selector_of
 from apiserver.registry.context import Change
 from apiserver.registry.decoding import Body
+from apiserver.registry.managed_fields_update import recording
 from apiserver.registry.options import Target
 from apiserver.registry.rest.decode_patched import decode_patched
-from apiserver.registry.rest.patch_body import Patch
+from apiserver.registry.rest.patch_body import ApplyPatch, Patch
 from apiserver.registry.rest.preconditions import check_name, check_uid
 from apiserver.registry.rest.update import modify
+from apiserver.registry.subresources.applied_scale import apply_to_scale
 from apiserver.registry.subresources.call import ObjectWithWarnings, SubresourceRequest, read_parent
 from apiserver.registry.subresources.custom_scale import custom_scale_functions
 from apiserver.registry.subresources.scaling import SCALE, ScaleFunctions, desired_replicas, new_scale
@@ -27,6 +29,8 @@ async def scale(call: SubresourceRequest) -> ObjectWithWarnings | Obj:
     scaling = _scale_functions(call)
     if call.verb == "get":
         return await _read(call, scaling)
+    if isinstance(call.patch, ApplyPatch):
+        return await _apply(call, call.patch, scaling)
     field_warnings: list[str] = []
     try:
         written = await modify(call.registry, call.target, _change(call, scaling, field_warnings), call.options)
@@ -34,6 +38,24 @@ async def scale(call: SubresourceRequest) -> ObjectWithWarnings | Obj:
     except errors.ApiError as error:
         raise error.prepend_warnings(tuple(field_warnings)) from error.__cause__
     return ObjectWithWarnings(obj, (*field_warnings, *written.warnings))
+
+
+async def _apply(call: SubresourceRequest, patch: ApplyPatch, scaling: ScaleFunctions) -> ObjectWithWarnings:
+    """Apply a configuration to the Scale of an object."""
+    entries: list[Obj] = []
+
+    def change(old: Obj) -> Obj:
+        applied = apply_to_scale(
+            call.registry, call.target, patch, call.options, obj=old, scale=scaling.scale_before_write(old)
+        )
+        entries[:] = applied.entries
+        scale_obj = call.registry.decoder.decode(SCALE, Body(applied.scale), validation="Ignore").obj
+        check_name(call.target, scale_obj)
+        return scaling.apply_scale(old, scale_obj)
+
+    written = await modify(call.registry, call.target, change, call.options, record=recording(entries))
+    obj = scaling.scale_after_write(call.registry.codecs.codec_of(call.target.resource).decode(written.kv))
+    return ObjectWithWarnings(obj, (*patch.repeated, *written.warnings))
 
 
 def _scale_functions(call: SubresourceRequest) -> ScaleFunctions:
@@ -58,7 +80,7 @@ async def _read(call: SubresourceRequest, scaling: ScaleFunctions) -> Obj:
 def _change(call: SubresourceRequest, scaling: ScaleFunctions, field_warnings: list[str]) -> Change:
     """Return the change that scales an object; it puts warnings about fields of the body into `field_warnings`."""
     patch = call.patch
-    if patch is not None:
+    if isinstance(patch, Patch):
         return lambda old: scaling.apply_scale(
             old, _patched_scale(call, patch, scaling.scale_before_write(old), field_warnings)
         )

@@ -124,17 +124,6 @@ def test_a_subresource_has_entries_of_its_own_and_ignores_what_clients_send(sche
     ]
 
 
-def test_fields_that_a_write_cannot_set_are_not_owned(schema):
-    kind = schema.root("io.k8s.api.core.v1.Pod")
-    pod = {"spec": {"nodeName": "n"}, "status": {"phase": "Running"}}
-    owner = ManagerIdentifier("m", "Update", "v1")
-    entries = entries_after_create({"spec": pod["spec"]}, kind, owner=owner, time=at(0))
-    assert entries == [entry("m", {"f:spec": {"f:nodeName": {}}})]
-    stored = pod | {"metadata": {"managedFields": entries}}
-    new = {"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}, "metadata": {"managedFields": entries}}
-    assert entries_after_update(stored, new, kind, owner=owner, time=at(5), ignored={"f:status": {}}) == entries
-
-
 def test_fields_that_are_known_already_are_owned_like_those_that_are_found(schema):
     kind = schema.root("io.k8s.api.core.v1.Pod")
     pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "n"}}
