@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from apiserver.admission.metrics import AdmissionMetrics
 from apiserver.admission.plugins import PluginContext, enabled_plugins
 from apiserver.api.errors import qualified_resource
 from apiserver.api.meta import Obj
@@ -46,6 +47,8 @@ from apiserver.registry.serviceip.allocator import ServiceAllocator
 from apiserver.registry.serviceip.reservations import ReservationStore
 from apiserver.registry.storage import ROOT, Storage, key_of
 from apiserver.release import Release, load_release
+from apiserver.webhook.client import WebhookClient
+from apiserver.webhook.services import ServiceResolver
 from etcd.access import ClusterConfig, Credentials, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Store, StoreError, Unreachable
@@ -97,8 +100,9 @@ async def serving(
     try:
         guard = _guard(config, store, table, clock)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
+        admission_metrics = AdmissionMetrics()
         await bootstrap(registry, _server_location(config), kruise=config.kruise)
-        _install_plugins(config, registry)
+        _install_plugins(config, registry, admission_metrics)
         crd_controller = CRDController(registry)
         crd_controller.load()
         renderer = Renderer(clock, Tables(release.definitions, registry.customs.columns))
@@ -111,7 +115,7 @@ async def serving(
             router=Router(table),
             handlers=Handlers(registry, renderer, kubelets.proxy),
             watches=watches,
-            pages=_pages(config, registry, release, guard, metrics),
+            pages=_pages(config, registry, release, guard, lambda: _exposition(metrics, admission_metrics)),
             metrics=metrics,
             customs=registry.customs,
             ids=ids,
@@ -121,7 +125,7 @@ async def serving(
             registry.customs.on_change(part.invalidate)
         async with (
             background_tasks(config, registry, crd_controller.run),
-            listening(config, server.handle, stops=(watches.stop, kubelets.stop)) as port,
+            listening(config, server.handle, stops=(watches.stop, kubelets.stop, registry.webhooks.stop)) as port,
         ):
             scheme = "https" if config.tls_cert_file else "http"
             yield RunningServer(config.bind_address, port, scheme, registry)
@@ -186,6 +190,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         event_ttl=config.event_ttl,
         customs=customs,
         codecs=Codecs(customs),
+        webhooks=WebhookClient(ServiceResolver(store)),
         decoder=Decoder(customs.table, release.schema, release.field_schema, customs),
     )
     customs.on_change(registry.codecs.invalidate)
@@ -193,9 +198,9 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
     return registry
 
 
-def _install_plugins(config: Config, registry: Registry) -> None:
+def _install_plugins(config: Config, registry: Registry, metrics: AdmissionMetrics) -> None:
     """Install the admission plug-ins, which are for clients: what a new cluster has is made without them."""
-    context = PluginContext(registry, has_controllers=not config.empties_namespaces, kruise=config.kruise)
+    context = PluginContext(registry, metrics, has_controllers=not config.empties_namespaces, kruise=config.kruise)
     plugins = enabled_plugins(context, config.enable_admission_plugins, config.disable_admission_plugins)
     registry.admission.install(plugins)
 
@@ -237,7 +242,7 @@ def _server_location(config: Config) -> ServerLocation:
 
 
 def _pages(
-    config: Config, registry: Registry, release: Release, guard: AuthorizationGuard, metrics: Metrics
+    config: Config, registry: Registry, release: Release, guard: AuthorizationGuard, metrics: Callable[[], bytes]
 ) -> NonResourceHandlers:
     """Return the non-resource pages; discovery and OpenAPI change with the served custom kinds."""
     table, customs = registry.table, registry.customs
@@ -250,7 +255,7 @@ def _pages(
         discovery,
         openapi,
         checks=_checks(registry.storage.store),
-        metrics=lambda: _exposition(metrics),
+        metrics=metrics,
         issuer=_issuer_pages(guard.tokens, address),
     )
 
@@ -290,7 +295,7 @@ def _objects(registry: Registry) -> Mapping[str, int]:
     return counts
 
 
-def _exposition(metrics: Metrics) -> bytes:
+def _exposition(metrics: Metrics, admission: AdmissionMetrics) -> bytes:
     from apiserver.exposition import exposition  # noqa: PLC0415 - the import costs as much as a start should take
 
-    return exposition(metrics)
+    return exposition(metrics, admission)

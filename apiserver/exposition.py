@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from prometheus_client.metrics_core import Metric
 
+from apiserver.admission.metrics import AdmissionMetrics
 from apiserver.component_base import exposition as prometheus
 from apiserver.component_base.exposition import counter, gauge, histogram
 from apiserver.metrics import Metrics
@@ -12,9 +13,56 @@ _REQUEST = ("verb", "group", "version", "resource", "subresource", "scope")
 _COMPONENT = "apiserver"
 
 
-def exposition(metrics: Metrics) -> bytes:
+def exposition(metrics: Metrics, admission: AdmissionMetrics) -> bytes:
     """Return the text of all families, including those of the process."""
-    return prometheus.exposition(_families(metrics))
+    return prometheus.exposition((*_families(metrics), *_admission(admission)))
+
+
+_HOOK = ("name", "type", "operation")
+
+
+def _admission(metrics: AdmissionMetrics) -> Iterator[Metric]:
+    """Yield the families of admission webhooks (k8s.io/apiserver/pkg/admission/metrics)."""
+    prefix = "apiserver_admission"
+    yield histogram(
+        f"{prefix}_webhook_admission_duration_seconds",
+        "Latency of admission webhooks in seconds, by their name, by operation and by type (validating or admit).",
+        [*_HOOK, "rejected"],
+        metrics.durations.items(),
+    )
+    yield counter(
+        f"{prefix}_webhook_request_total",
+        "Requests to admission webhooks by their name, type and operation, by HTTP status (at most 600), and by "
+        "whether the request was rejected.",
+        [*_HOOK, "code", "rejected"],
+        metrics.requests.items(),
+    )
+    yield counter(
+        f"{prefix}_webhook_rejection_count",
+        "Requests that admission webhooks have rejected, by name, type and operation, by the kind of error "
+        "(calling_webhook_error, apiserver_internal_error or no_error), and by HTTP status (at most 600).",
+        [*_HOOK, "error_type", "rejection_code"],
+        metrics.rejections.items(),
+    )
+    yield counter(
+        f"{prefix}_webhook_fail_open_count",
+        "Failures of admission webhooks that were ignored, by name and type.",
+        ["name", "type"],
+        metrics.fail_open.items(),
+    )
+    labels = ["name", "kind", "type", "operation"]
+    yield counter(
+        f"{prefix}_match_condition_exclusions_total",
+        "Requests that match conditions kept from a webhook or a policy, by its name, kind, type and operation.",
+        labels,
+        metrics.exclusions.items(),
+    )
+    yield counter(
+        f"{prefix}_match_condition_evaluation_errors_total",
+        "Errors of match conditions, by the name, kind, type and operation of their webhook or policy.",
+        labels,
+        metrics.condition_errors.items(),
+    )
 
 
 def _families(metrics: Metrics) -> Iterator[Metric]:

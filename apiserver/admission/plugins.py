@@ -11,10 +11,16 @@ from apiserver.admission.always import AlwaysAdmit, AlwaysDeny
 from apiserver.admission.certificate_requester import CertificateRequester
 from apiserver.admission.default_storage_class import DefaultStorageClass
 from apiserver.admission.kruise_sets import KruiseSets
+from apiserver.admission.matching import Matcher
+from apiserver.admission.metrics import AdmissionMetrics
 from apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from apiserver.admission.priority import Priority
 from apiserver.admission.storage_protection import StorageObjectInUseProtection
 from apiserver.admission.united_deployment import UnitedDeployments
+from apiserver.admission.webhook.caller import WebhookCaller
+from apiserver.admission.webhook.mutating import MutatingAdmissionWebhook
+from apiserver.admission.webhook.objects import ReviewObjects
+from apiserver.admission.webhook.validating import ValidatingAdmissionWebhook
 from apiserver.registry.admission import Plugin
 from apiserver.registry.context import Registry
 from etcd.store import Store
@@ -25,11 +31,13 @@ class PluginContext(NamedTuple):
 
     Attributes:
         registry: the collaborators of the verbs.
+        metrics: counts the calls of webhooks.
         has_controllers: whether a controller manager runs; the defaults are without what only one that runs allows.
         kruise: whether OpenKruise's workloads are served.
     """
 
     registry: Registry
+    metrics: AdmissionMetrics
     has_controllers: bool = True
     kruise: bool = False
 
@@ -37,6 +45,18 @@ class PluginContext(NamedTuple):
     def store(self) -> Store:
         """The server's store."""
         return self.registry.storage.store
+
+    def webhook_caller(self) -> WebhookCaller:
+        """Return what asks admission webhooks."""
+        registry = self.registry
+        return WebhookCaller(
+            registry.webhooks,
+            Matcher(self.store, registry.table),
+            ReviewObjects(registry),
+            registry.ids,
+            self.metrics,
+            registry.security.authorizer,
+        )
 
 
 class PluginRow(NamedTuple):
@@ -84,6 +104,8 @@ ORDERED: Sequence[PluginRow] = (
     PluginRow(
         "KruiseSets", lambda each: KruiseSets(each.registry.schema, each.store), _with_kruise, is_switchable=False
     ),
+    PluginRow("MutatingAdmissionWebhook", lambda each: MutatingAdmissionWebhook(each.store, each.webhook_caller())),
+    PluginRow("ValidatingAdmissionWebhook", lambda each: ValidatingAdmissionWebhook(each.store, each.webhook_caller())),
     PluginRow("AlwaysDeny", lambda _: AlwaysDeny(), never),
 )
 SWITCHABLE: Sequence[str] = sorted(row.name for row in ORDERED if row.is_switchable)

@@ -77,20 +77,47 @@ class ResourceTable:
 
     def __init__(self, rows: Iterable[Resource] = ()) -> None:
         self._by_path: dict[tuple[str, str, str], Resource] = {}
+        self._by_prefix: dict[str, list[Resource]] | None = None
         for row in rows:
             self.add(row)
 
     def add(self, row: Resource) -> None:
         """Add a row; it replaces a row of the same group, version and plural."""
         self._by_path[row.group, row.version, row.plural] = row
+        self._by_prefix = None
 
     def remove(self, row: Resource) -> None:
         """Remove a row, if it is in the table."""
         self._by_path.pop((row.group, row.version, row.plural), None)
+        self._by_prefix = None
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         """Return the row at a path, or None if nothing is served there."""
         return self._by_path.get((group, version, plural))
+
+    def equivalents(self, resource: Resource, subresource: str) -> tuple[Resource, ...]:
+        """Return the other rows with the same stored objects: other versions, and other groups that share the kind.
+
+        (EquivalentResourcesFor of k8s.io/apimachinery/pkg/runtime/mapper.go)
+
+        Args:
+            resource: the row.
+            subresource: the subresource that they must have as well, "" for the object itself.
+        """
+        if not resource.storage_prefix:
+            return ()
+        by_prefix = self._by_prefix
+        if by_prefix is None:
+            by_prefix = self._by_prefix = {}
+            for row in self:
+                by_prefix.setdefault(row.storage_prefix, []).append(row)
+        rows = by_prefix.get(resource.storage_prefix, ())
+        return tuple(
+            row
+            for row in rows
+            if (row.group, row.version) != (resource.group, resource.version)
+            and (not subresource or subresource in row.subresources)
+        )
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(tuple(self._by_path.values()))  # rows of custom kinds may be added and removed meanwhile

@@ -293,6 +293,33 @@ _KUBERNETES = {
     "format.named": ["format-named(string) optional(kubernetes.NamedFormat)"],
 }
 
+_AUTHORIZER, _PATH_CHECK, _GROUP_CHECK, _RESOURCE_CHECK, _DECISION = (
+    f"kubernetes.authorization.{name}"
+    for name in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+)
+_AUTHORIZATION = {
+    "path": [f".authorizer_path({_AUTHORIZER}, string) {_PATH_CHECK}"],
+    "group": [f".authorizer_group({_AUTHORIZER}, string) {_GROUP_CHECK}"],
+    "serviceAccount": [f".authorizer_serviceaccount({_AUTHORIZER}, string, string) {_AUTHORIZER}"],
+    "resource": [f".groupcheck_resource({_GROUP_CHECK}, string) {_RESOURCE_CHECK}"],
+    **{
+        name: [f".resourcecheck_{name}({_RESOURCE_CHECK}, string) {_RESOURCE_CHECK}"]
+        for name in ("subresource", "namespace", "name")
+    },
+    **{
+        name: [f".authorizer_{name.lower()}({_RESOURCE_CHECK}, string) {_RESOURCE_CHECK}"]
+        for name in ("fieldSelector", "labelSelector")
+    },
+    "check": [
+        f".pathcheck_check({_PATH_CHECK}, string) {_DECISION}",
+        f".resourcecheck_check({_RESOURCE_CHECK}, string) {_DECISION}",
+    ],
+    "allowed": [f".decision_allowed({_DECISION}) bool"],
+    "reason": [f".decision_reason({_DECISION}) string"],
+    "errored": [f".decision_errored({_DECISION}) bool"],
+    "error": [f".decision_error({_DECISION}) string"],
+}
+
 FORMATS = (
     *("dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "dns1123LabelPrefix"),
     *("dns1123SubdomainPrefix", "dns1035LabelPrefix", "labelValue", "uri", "uuid", "byte", "date", "datetime"),
@@ -321,6 +348,7 @@ TYPES: dict[str, CelType] = {
     "kubernetes.Quantity": struct("kubernetes.Quantity"),
     "kubernetes.NamedFormat": struct("kubernetes.NamedFormat"),
     "kubernetes.Semver": struct("kubernetes.Semver"),
+    **{name: struct(name) for name in (_AUTHORIZER, _PATH_CHECK, _GROUP_CHECK, _RESOURCE_CHECK, _DECISION)},
 }
 """The names of types, which are values in expressions such as type(x) == int."""
 
@@ -329,4 +357,4 @@ TYPES: dict[str, CelType] = {
 def functions() -> dict[str, tuple[Overload, ...]]:
     """Return every function with its overloads."""
     named = {f"format.{name}": [f"format.{name}() kubernetes.NamedFormat"] for name in FORMATS}
-    return overloads({**_OPERATORS, **_STANDARD, **_EXTENSIONS, **_KUBERNETES, **named})
+    return overloads({**_OPERATORS, **_STANDARD, **_EXTENSIONS, **_KUBERNETES, **_AUTHORIZATION, **named})

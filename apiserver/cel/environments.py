@@ -54,7 +54,16 @@ _ADDRESSES = (
     *("isLinkLocalUnicast", "isGlobalUnicast", "cidr", "isCIDR", "containsIP", "containsCIDR", "prefixLength"),
     "masked",
 )
+_AUTHORIZATION = (
+    *("path", "group", "serviceAccount", "resource", "subresource", "namespace", "name", "check", "allowed", "reason"),
+    *("errored", "error"),
+)
+_AUTHORIZATION_TYPES = tuple(
+    f"kubernetes.authorization.{name}"
+    for name in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+)
 _SINCE = {  # minor release → what came with it; all else is older than custom resources' rules
+    26: _Library(_AUTHORIZATION, types=_AUTHORIZATION_TYPES),  # of 1.27, which had no earlier release to fit
     28: _Library(
         (*_OPTIONALS, *_QUANTITIES),
         ("optional_list_index_int", "optional_map_index_value", *_MIXED),
@@ -64,7 +73,8 @@ _SINCE = {  # minor release → what came with it; all else is older than custom
     29: _Library(("format", "strings.quote", "sets.contains", "sets.equivalent", "sets.intersects")),
     30: _Library(_ADDRESSES, ("ip_to_string", "cidr_to_string"), types=("net.IP", "net.CIDR")),
     31: _Library(
-        ("validate", "format.named", *(f"format.{name}" for name in FORMATS)), types=("kubernetes.NamedFormat",)
+        ("validate", "format.named", *(f"format.{name}" for name in FORMATS), "fieldSelector", "labelSelector"),
+        types=("kubernetes.NamedFormat",),
     ),
     32: _Library(
         ("cel.@mapInsert",),

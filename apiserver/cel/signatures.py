@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from apiserver.cel.types import CelType, optional_of, param, struct
 
 _SIGNATURE = re.compile(r"(\.?)([^(]+)\((.*)\) ([^ ].*)")
-_STRUCTS = frozenset(("kubernetes.URL", "kubernetes.Quantity", "kubernetes.NamedFormat", "kubernetes.Semver"))
+_STRUCTS = frozenset(
+    (
+        *("kubernetes.URL", "kubernetes.Quantity", "kubernetes.NamedFormat", "kubernetes.Semver"),
+        *("kubernetes.authorization.Authorizer", "kubernetes.authorization.PathCheck"),
+        *("kubernetes.authorization.GroupCheck", "kubernetes.authorization.ResourceCheck"),
+        "kubernetes.authorization.Decision",
+    )
+)
 _OPAQUE = frozenset(("net.IP", "net.CIDR"))
 
 

@@ -4,8 +4,6 @@ Like kube-apiserver's UpgradeAwareHandler and LocationStreamer, it does not pars
 """
 
 import asyncio
-import os
-import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from apiserver.endpoints.http_response import Reply, Response
 from apiserver.endpoints.relay import Backend, Relay
 from apiserver.endpoints.responses import response
 from apiserver.registry.subresources import KubeletLocation
+from apiserver.webhook.dial_errors import dial_error
 
 MAX_ERROR_BYTES = 50_000
 """The bytes of a kubelet's error that are forwarded (response_checker.go's maxReadLength)."""
@@ -103,7 +102,7 @@ class KubeletProxy:
         try:
             kubelet_response = await self._client().get(URL(url, encoded=True), ssl=self._tls_for(location))
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:  # ValueError: an invalid host name
-            raise ApiError(500, "", f'Get "{url}": {_dial_words(error, location)}') from error
+            raise ApiError(500, "", f'Get "{url}": {dial_error(error, location.host, location.port)}') from error
         async with kubelet_response:
             if not 200 <= kubelet_response.status <= 206:
                 raise _refusal(kubelet_response.status, await kubelet_response.content.read(MAX_ERROR_BYTES), context)
@@ -162,7 +161,9 @@ class KubeletProxy:
                     Backend, location.host, location.port, ssl=self._tls_for(location)
                 )
         except (OSError, TimeoutError, ValueError) as error:
-            raise ApiError(500, "", f"error dialing backend: {_dial_words(error, location)}") from error
+            raise ApiError(
+                500, "", f"error dialing backend: {dial_error(error, location.host, location.port)}"
+            ) from error
         return backend
 
     def _tls_for(self, location: KubeletLocation) -> ssl.SSLContext:
@@ -228,33 +229,3 @@ _GENERIC: Mapping[int, tuple[str, str]] = {
     404: ("NotFound", "the server could not find the requested resource"),
     405: ("MethodNotAllowed", "the server does not allow this method on the requested resource"),
 }
-
-
-_VERIFY_ERRORS: Mapping[int, str] = {
-    **dict.fromkeys((18, 19, 20, 21), "certificate signed by unknown authority"),
-    **dict.fromkeys((9, 10), "certificate has expired or is not yet valid"),
-}
-"""OpenSSL's verification error → the message of Go's crypto/x509."""
-
-
-def _dial_words(error: BaseException, location: KubeletLocation) -> str:
-    """Return the error of Go's net package for a failed connection."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        error = error.certificate_error
-    elif isinstance(error, aiohttp.ClientConnectorError):
-        error = error.os_error
-    match error:
-        case ssl.SSLCertVerificationError():
-            words = _VERIFY_ERRORS.get(error.verify_code, error.verify_message)
-            why = f"tls: failed to verify certificate: x509: {words}"
-        case ssl.SSLError():
-            why = f"tls: {error.reason or error}"
-        case socket.gaierror() | ValueError():
-            why = f"dial tcp: lookup {location.host}: no such host"
-        case TimeoutError():
-            why = f"dial tcp {location.authority}: i/o timeout"
-        case OSError() if error.errno and error.errno > 0:
-            why = f"dial tcp {location.authority}: connect: {os.strerror(error.errno).lower()}"
-        case _:
-            why = f"dial tcp {location.authority}: {error}"
-    return why

@@ -57,7 +57,6 @@ def specifies(*names: str) -> Applies:
     return lambda new, _old: not (new.get("spec") or {}).keys().isdisjoint(fields)
 
 
-NO_WEBHOOKS = "calls no admission webhooks"
 NO_POLICIES = "evaluates no admission policies"
 NO_DEVICES = "allocates no devices"
 NO_SIGNERS = "signs no certificates"

@@ -26,6 +26,7 @@ from apiserver.registry.options import Target
 from apiserver.registry.serviceip.allocator import ServiceAllocator
 from apiserver.registry.serviceip.reservations import ReservationStore
 from apiserver.registry.storage import ROOT, Storage
+from apiserver.webhook.client import WebhookClient
 from etcd.store import KeyValue
 
 
@@ -107,6 +108,7 @@ class Registry:
     customs: CustomKinds
     codecs: Codecs
     decoder: Decoder
+    webhooks: WebhookClient
     reservations: ReservationStore | None = None
     event_ttl: float = 0.0
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from apiserver.admission.metrics import AdmissionMetrics
 from apiserver.admission.plugins import ORDERED, PluginContext, enabled_plugins
 from apiserver.api.errors import ApiError
 from apiserver.api.user import User
@@ -121,7 +122,7 @@ def test_the_options_of_a_write_are_an_object_of_their_kind(rows, operation, giv
 @pytest.fixture
 async def context():
     async with serving(check(Config(secure_port=0))) as running:
-        yield PluginContext(running.registry)
+        yield PluginContext(running.registry, AdmissionMetrics())
 
 
 def names(plugins):

@@ -25,6 +25,7 @@ CARRIED_OUT = {
     ("discovery.k8s.io", "EndpointSlice"),
     ("events.k8s.io", "Event"),
     ("policy", "PodDisruptionBudget"),
+    *(("admissionregistration.k8s.io", f"{name}WebhookConfiguration") for name in ("Mutating", "Validating")),
     *(("rbac.authorization.k8s.io", kind) for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
     ("scheduling.k8s.io", "PriorityClass"),
     ("storage.k8s.io", "StorageClass"),

@@ -129,8 +129,12 @@ class _Planner:
         return self._constant(node.value)
 
     def _ident(self, node: Ident) -> Step:
-        index = self._scope.get(node.name.removeprefix("."))
-        return self._type(node.name) if index is None else expressions.variable(index)
+        return self._named(node.name)
+
+    def _named(self, name: str) -> Step:
+        """Return the closure of a variable, or of a type."""
+        index = self._scope.get(name.removeprefix("."))
+        return self._type(name) if index is None else expressions.variable(index)
 
     def _type(self, name: str) -> Step:
         kind: CelType = TYPES[name.removeprefix(".")]
@@ -138,7 +142,7 @@ class _Planner:
 
     def _select(self, node: Select) -> Step:
         if node.id in self._checked.names:
-            return self._type(self._checked.names[node.id])
+            return self._named(self._checked.names[node.id])  # a type, or a variable such as authorizer.requestResource
         operand = self._whole(node.operand)
         return expressions.presence(operand, node.field) if node.test else expressions.field_of(operand, node.field)
 

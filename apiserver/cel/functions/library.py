@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from apiserver.cel.functions import (
+    authorization,
     conversions,
     lists,
     named_formats,
@@ -20,7 +21,7 @@ from apiserver.cel.functions import (
 
 _LIBRARIES = (
     *(operators, conversions, times, strings, searches, lists, urls, networks, quantities, versions),
-    named_formats,
+    *(named_formats, authorization),
 )
 _SIZES = ("bytes", "list", "map", "string")
 

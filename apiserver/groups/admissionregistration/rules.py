@@ -1,6 +1,6 @@
 """Rules that webhook configurations, admission policies and their bindings share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
@@ -60,14 +60,23 @@ def _resources(resources: list[str]) -> Iterator[FieldError]:
         yield field.invalid("", resources, detail)
 
 
-def match_conditions(conditions: list[Obj] | tuple[()]) -> Iterator[FieldError]:
-    """Return the errors of match conditions."""
+Compile = Callable[[str], str]
+"""Returns why an expression cannot be used, "" if it can."""
+
+
+def match_conditions(
+    conditions: list[Obj] | tuple[()], compile_condition: Compile | None = None
+) -> Iterator[FieldError]:
+    """Return the errors of match conditions; their expressions are only compiled if there is a function for that."""
     if len(conditions) > _MAX_CONDITIONS:
         yield field.too_many("matchConditions", len(conditions), _MAX_CONDITIONS)
     seen = set()
     for index, condition in enumerate(conditions):
         name, path = condition.get("name") or "", f"matchConditions[{index}]"
-        yield from checks.required(f"{path}.expression", (condition.get("expression") or "").strip())
+        text = (condition.get("expression") or "").strip()
+        yield from checks.required(f"{path}.expression", text)
+        if text and compile_condition is not None and (problem := compile_condition(text)):
+            yield field.invalid(f"{path}.expression", text, problem)
         yield from checks.required_name(f"{path}.name", name, names.qualified_name)
         if name and name in seen:
             yield field.duplicate(f"{path}.name", name)

@@ -6,7 +6,7 @@ from apiserver.api import errors, field
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import label_selector_of
-from apiserver.registry.context import Change
+from apiserver.registry.context import Change, Registry
 from apiserver.registry.decoding import Body
 from apiserver.registry.managed_fields_update import recording
 from apiserver.registry.options import Target
@@ -26,7 +26,7 @@ async def scale(call: SubresourceRequest) -> ObjectWithWarnings | Obj:
     Raises:
         ApiError: 400, 404, 409, 422, 500 if a field of a custom object has a wrong type for its scale path.
     """
-    scaling = _scale_functions(call)
+    scaling = scale_functions(call.registry, call.target.resource)
     if call.verb == "get":
         return await _read(call, scaling)
     if isinstance(call.patch, ApplyPatch):
@@ -58,9 +58,9 @@ async def _apply(call: SubresourceRequest, patch: ApplyPatch, scaling: ScaleFunc
     return ObjectWithWarnings(obj, (*patch.repeated, *written.warnings))
 
 
-def _scale_functions(call: SubresourceRequest) -> ScaleFunctions:
-    resource = call.target.resource
-    custom = call.registry.customs.find(resource)
+def scale_functions(registry: Registry, resource: Resource) -> ScaleFunctions:
+    """Return the functions of a kind, built-in or custom, for its scale subresource."""
+    custom = registry.customs.find(resource)
     paths = custom.scale if custom else None
     if paths is not None:
         return custom_scale_functions(resource, paths)
