@@ -12,7 +12,7 @@ between the bytes of a character that is not ASCII.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -81,7 +81,7 @@ class Regexp:
             next, hardly more for a class of many ranges.
     """
 
-    __slots__ = ("program", "search_size", "size", "text")
+    __slots__ = ("_test", "program", "search_size", "size", "text")
 
     def __init__(self, text: str, program: Any) -> None:
         self.text = text
@@ -91,6 +91,7 @@ class Regexp:
         if self.size > _LARGE:
             large_program(self)
             self.program = None
+        self._test: Callable[[bytes], object] | None = None
 
     def load(self) -> Any:
         """Return RE2's program. That of a large pattern is compiled again if many others were used since."""
@@ -98,7 +99,12 @@ class Regexp:
 
     def matches(self, text: str) -> bool:
         """Return True if the pattern is found in a text."""
-        return self.load().search(_encoded(text)) is not None  # bytes: RE2 need not count their characters
+        encoded = _encoded(text)  # bytes: RE2 need not count their characters
+        if self._test is None:
+            if self.size > _SMALL:
+                return self.load().search(encoded) is not None
+            self._test = _test_of(self.program)
+        return bool(self._test(encoded))
 
     def find(self, text: str) -> str:
         """Return the first match, "" if there is none."""
@@ -112,6 +118,20 @@ class Regexp:
             if match.end() > match.start() or match.start() != end:
                 yield match.group()
             end = match.end()
+
+
+def _test_of(program: Any) -> Callable[[bytes], object]:
+    """Return the search of a small program that does not say where it matches, which takes a quarter of the time.
+
+    A large one could run out of memory, and a set of patterns would then find nothing.
+    """
+    import re2  # noqa: PLC0415 - see _compiled
+
+    patterns = re2.Set.SearchSet(program.options)
+    patterns.Add(program.pattern)
+    patterns.Compile()
+    test: Callable[[bytes], object] = patterns.Match
+    return test
 
 
 @lru_cache(maxsize=256)  # each may take up to 8 MiB, if texts are made for that
