@@ -1,8 +1,9 @@
 """Assembles the server from its settings: every collaborator is created once and passed down."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -13,15 +14,20 @@ from apiserver.admission.plugins import PluginContext, enabled_plugins
 from apiserver.api.errors import qualified_resource
 from apiserver.api.meta import Obj
 from apiserver.api.resources import ResourceTable
-from apiserver.auth.authentication import Authentication, StaticTokens
+from apiserver.auth.authentication import Authentication, StaticTokens, TokenAuthenticator
 from apiserver.auth.authorization import AlwaysAllow, AlwaysDeny, AuthorizerUnion
+from apiserver.auth.bootstrap_tokens import BootstrapTokens
+from apiserver.auth.client_certificates import ClientCertificates
 from apiserver.auth.guard import AuthorizationGuard
+from apiserver.auth.impersonation import Impersonation
+from apiserver.auth.legacy_tokens import LegacyTokens
 from apiserver.auth.rbac import RBAC
 from apiserver.auth.rbac_escalation import EscalationCheck
-from apiserver.auth.tokens import ServiceAccountTokens
+from apiserver.auth.tokens import ServiceAccountTokens, TokenKeys
 from apiserver.background import background_tasks
 from apiserver.config import Config, ConfigError, EtcdAccess
 from apiserver.controllers.crd import CRDController
+from apiserver.controllers.legacy_token_tracking import LegacyTokenTracker
 from apiserver.endpoints.discovery import Discovery
 from apiserver.endpoints.handlers import Handlers
 from apiserver.endpoints.kubelet_proxy import KubeletProxy
@@ -54,6 +60,8 @@ from etcd.backends import open_store
 from etcd.store import Store, StoreError, Unreachable
 
 CONFIGURATION, KEY_SET = "/.well-known/openid-configuration", "/openid/v1/jwks"
+CONSTRAINED_IMPERSONATION = 36
+"""The minor version of Kubernetes since which there are modes of impersonation."""
 PAGES = (CONFIGURATION, KEY_SET, "/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version")
 
 
@@ -98,7 +106,8 @@ async def serving(
     customs = CustomKinds(table)
     store = await _open(config, ComputeIndexAttrs(table, customs, verified=config.store.startswith("sqlite:")))
     try:
-        guard = _guard(config, store, table, clock)
+        tracker = LegacyTokenTracker(clock.now)
+        guard = _guard(config, store, table, clock, tracker)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
         admission_metrics = AdmissionMetrics()
         await bootstrap(registry, _server_location(config), kruise=config.kruise)
@@ -112,6 +121,7 @@ async def serving(
         server = Server(
             authentication=guard.authentication,
             authorizer=guard.authorizer,
+            impersonation=Impersonation(guard.authorizer, has_modes=release.minor >= CONSTRAINED_IMPERSONATION),
             router=Router(table),
             handlers=Handlers(registry, renderer, kubelets.proxy),
             watches=watches,
@@ -123,9 +133,10 @@ async def serving(
         )
         for part in (server, watches, renderer):
             registry.customs.on_change(part.invalidate)
+        stops = (watches.stop, kubelets.stop, registry.webhooks.stop)
         async with (
-            background_tasks(config, registry, crd_controller.run),
-            listening(config, server.handle, stops=(watches.stop, kubelets.stop, registry.webhooks.stop)) as port,
+            background_tasks(config, registry, crd_controller.run, partial(tracker.run, registry)),
+            listening(config, server.handle, guard.authentication.certificates, stops=stops) as port,
         ):
             scheme = "https" if config.tls_cert_file else "http"
             yield RunningServer(config.bind_address, port, scheme, registry)
@@ -174,6 +185,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
 ) -> Registry:
     ranges = config.service_cluster_ip_range.split(",")
     addresses = ServiceAllocator(ranges, config.service_node_port_range, choose=Random().randrange)  # noqa: S311 - no secrets
+    timestamps = Timestamps(clock)
     registry = Registry(
         storage=Storage(store),
         table=customs.table,
@@ -183,7 +195,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         admission=Chain(),
         clock=clock,
         ids=ids,
-        timestamps=Timestamps(clock),
+        timestamps=timestamps,
         security=guard,
         service_allocator=addresses,
         reservations=ReservationStore(store, addresses) if store.is_shared else None,
@@ -205,18 +217,31 @@ def _install_plugins(config: Config, registry: Registry, metrics: AdmissionMetri
     registry.admission.install(plugins)
 
 
-def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> AuthorizationGuard:
+def _guard(
+    config: Config, store: Store, table: ResourceTable, clock: Clock, tracker: LegacyTokenTracker
+) -> AuthorizationGuard:
+    """Return the authenticators in upstream's order (pkg/kubeapiserver/authenticator), and the authorizer."""
+
     def lookup(plural: str, namespace: str, name: str) -> Obj | None:
         resource = table.find("", "v1", plural)
         kv = store.get(key_of(resource, namespace, name)) if resource else None
         return orjson.loads(kv.value) if kv else None
 
-    tokens = ServiceAccountTokens(
-        issuer=config.service_account_issuer, key_file=config.service_account_key_file, lookup=lookup, now=clock.now
-    )
+    keys = TokenKeys(config.service_account_issuer, config.service_account_key_file)
+    audiences = config.api_audiences or (config.service_account_issuer,)
+    authenticators: list[TokenAuthenticator] = [
+        *_static_tokens(config, audiences),
+        LegacyTokens(keys, lookup=lookup, audiences=audiences, used=tracker.note),
+        ServiceAccountTokens(keys, lookup=lookup, audiences=audiences, now=clock.now),
+    ]
+    if config.enable_bootstrap_token_auth:
+        authenticators.append(BootstrapTokens(lookup=lookup, audiences=audiences, now=clock.now))
+    certificates = ClientCertificates(clock.now) if config.client_ca_file else None
+    authentication = Authentication(authenticators, audiences=audiences, certificates=certificates)
     policy = RBAC(store)
     authorizer = _authorizer(config, policy)
-    return AuthorizationGuard(_authentication(config, tokens), authorizer, EscalationCheck(authorizer, policy), tokens)
+    escalation = EscalationCheck(authorizer, policy)
+    return AuthorizationGuard(authentication, authorizer, escalation, keys, audiences, config.token_limits)
 
 
 def _authorizer(config: Config, policy: RBAC) -> Authorizer:
@@ -225,11 +250,11 @@ def _authorizer(config: Config, policy: RBAC) -> Authorizer:
     return AuthorizerUnion([authorizers[mode] for mode in config.authorization_modes])
 
 
-def _authentication(config: Config, tokens: ServiceAccountTokens) -> Authentication:
+def _static_tokens(config: Config, audiences: Sequence[str]) -> Iterator[StaticTokens]:
     if config.token_auth_file is None:
-        return Authentication([tokens])
+        return
     try:
-        return Authentication([StaticTokens.load(config.token_auth_file), tokens])
+        yield StaticTokens.load(config.token_auth_file, audiences)
     except (OSError, ValueError) as error:
         raise ConfigError(f"--token-auth-file: {error}") from error
 
@@ -256,16 +281,16 @@ def _pages(
         openapi,
         checks=_checks(registry.storage.store),
         metrics=metrics,
-        issuer=_issuer_pages(guard.tokens, address),
+        issuer=_issuer_pages(guard.keys, address),
     )
 
 
-def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Callable[[], NonResourceResponse]]:
+def _issuer_pages(keys: TokenKeys, address: str) -> Mapping[str, Callable[[], NonResourceResponse]]:
     """Return the pages by which others verify tokens themselves (OpenID Connect discovery)."""
     cache = "public, max-age=3600"
     return {
-        CONFIGURATION: lambda: NonResourceResponse(orjson.dumps(tokens.configuration(address)), cache=cache),
-        KEY_SET: lambda: NonResourceResponse(orjson.dumps(tokens.key_set()), "application/jwk-set+json", cache=cache),
+        CONFIGURATION: lambda: NonResourceResponse(orjson.dumps(keys.configuration(address)), cache=cache),
+        KEY_SET: lambda: NonResourceResponse(orjson.dumps(keys.key_set()), "application/jwk-set+json", cache=cache),
     }
 
 

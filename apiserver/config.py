@@ -14,6 +14,7 @@ from apiserver.auth.authorization import MODES
 from apiserver.component_base.flags import Help, add_process_flags, boolean, duration
 from apiserver.endpoints.kubelet_proxy import KubeletClientConfig
 from apiserver.endpoints.server import InflightLimits
+from apiserver.registry.options import TokenLimits
 
 MIN_ADDRESSES = 8
 """The smallest range of Service addresses (kube-apiserver's limit on the size of its mask)."""
@@ -60,6 +61,9 @@ class Config:
         token_auth_file: the static tokens, None for none.
         service_account_key_file: signs service account tokens; created if absent, None for a key that is not kept.
         service_account_issuer: the issuer of those tokens.
+        token_limits: how long those tokens last.
+        api_audiences: the audiences of this server, empty for the issuer alone.
+        enable_bootstrap_token_auth: whether Secrets of kube-system may hold tokens by which nodes join.
         authorization_modes: the authorizers in their order; the first decision counts.
         enable_admission_plugins: admission plug-ins that run beside those that do by default.
         disable_admission_plugins: admission plug-ins that run by default, and are not to.
@@ -87,6 +91,9 @@ class Config:
     token_auth_file: Path | None = None
     service_account_key_file: Path | None = None
     service_account_issuer: str = "https://kubernetes.default.svc.cluster.local"
+    token_limits: TokenLimits = field(default_factory=TokenLimits)
+    api_audiences: tuple[str, ...] = ()
+    enable_bootstrap_token_auth: bool = False
     authorization_modes: tuple[str, ...] = ("AlwaysAllow",)
     enable_admission_plugins: tuple[str, ...] = ()
     disable_admission_plugins: tuple[str, ...] = ()
@@ -131,6 +138,7 @@ def check(config: Config) -> Config:
         raise ConfigError(f"--service-cluster-ip-range: {error}") from error
     _check_modes(config.authorization_modes)
     _check_files(config)
+    _check_tokens(config.token_limits)
     _check_etcd(config.etcd)
     if problems := plugin_errors(config.enable_admission_plugins, config.disable_admission_plugins):
         raise ConfigError("; ".join(problems))
@@ -154,6 +162,14 @@ def _check_modes(modes: tuple[str, ...]) -> None:
             raise ConfigError(f"authorization-mode {quoted(mode)} is not a valid mode: choose among {', '.join(MODES)}")
     if len(set(modes)) < len(modes):
         raise ConfigError(f"authorization-mode {quoted_list(modes)} has mode specified more than once")
+
+
+def _check_tokens(limits: TokenLimits) -> None:
+    if limits.longest and not 3600 <= limits.longest <= 1 << 32:
+        raise ConfigError(
+            "--service-account-max-token-expiration: the service-account-max-token-expiration must be between 1 hour "
+            "and 2^32 seconds"
+        )
 
 
 def _check_etcd(etcd: EtcdAccess) -> None:
@@ -236,6 +252,15 @@ def parser() -> argparse.ArgumentParser:
     add("--client-ca-file", type=Path, metavar="FILE", help="who signs client certificates")
     add("--token-auth-file", type=Path, metavar="FILE", help='lines of token,user,uid,"group1,group2"')
     add(
+        "--enable-bootstrap-token-auth",
+        type=boolean,
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="BOOL",
+        help="take the tokens in Secrets of type bootstrap.kubernetes.io/token in kube-system",
+    )
+    add(
         "--authorization-mode",
         default=",".join(DEFAULT.authorization_modes),
         metavar="MODE,...",
@@ -305,6 +330,29 @@ def _service_flags(flags: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="the key that signs tokens; created if the file does not exist",
+    )
+    add(
+        "--service-account-max-token-expiration",
+        type=duration,
+        default="0s",
+        metavar="DURATION",
+        help="the longest life of a token that may be requested, 0s for any",
+    )
+    add(
+        "--service-account-extend-token-expiration",
+        type=boolean,
+        nargs="?",
+        const=True,
+        default=True,
+        metavar="BOOL",
+        help="let the tokens of pods last a year, for clients that do not read them again after an hour",
+    )
+    add(
+        "--api-audiences",
+        type=lambda text: tuple(text.split(",")),
+        default=(),
+        metavar="NAMES",
+        help="the audiences of this server (default: the issuer)",
     )
 
 
@@ -387,6 +435,11 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         token_auth_file=flags.token_auth_file,
         service_account_key_file=flags.service_account_signing_key_file,
         service_account_issuer=flags.service_account_issuer,
+        token_limits=TokenLimits(
+            flags.service_account_max_token_expiration, flags.service_account_extend_token_expiration
+        ),
+        api_audiences=flags.api_audiences,
+        enable_bootstrap_token_auth=flags.enable_bootstrap_token_auth,
         authorization_modes=tuple(filter(None, flags.authorization_mode.split(","))),
         enable_admission_plugins=listed_names(flags.enable_admission_plugins),
         disable_admission_plugins=listed_names(flags.disable_admission_plugins),

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from apiserver.auth.client_certificates import ClientCertificates
+from apiserver.auth.peer_verification import accept_unverified
 from apiserver.config import Config, ConfigError
 from apiserver.endpoints.protocol import Handle, HttpServer
 
@@ -28,7 +30,7 @@ MAX_LINE_BYTES = 128 * 1024
 """The longest request line in bytes: it may hold selectors of a thousand values (aiohttp's default is 8 KiB)."""
 
 
-def _tls(config: Config) -> ssl.SSLContext | None:
+def _tls(config: Config, certificates: ClientCertificates | None) -> ssl.SSLContext | None:
     if config.tls_cert_file is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -38,14 +40,25 @@ def _tls(config: Config) -> ssl.SSLContext | None:
         if config.client_ca_file is not None:
             context.load_verify_locations(config.client_ca_file)
             context.verify_mode = ssl.CERT_OPTIONAL
+            if certificates is not None:
+                accept_unverified(context, certificates.refuse)
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(f"--tls-cert-file {config.tls_cert_file}: {error}") from error
     return context
 
 
 @asynccontextmanager
-async def listening(config: Config, handle: Handle, *, stops: Sequence[Stop]) -> AsyncIterator[int]:
-    """Serve a socket and yield its port; at the end, stop long-running requests first, then finish the others."""
+async def listening(
+    config: Config, handle: Handle, certificates: ClientCertificates | None = None, *, stops: Sequence[Stop]
+) -> AsyncIterator[int]:
+    """Serve a socket and yield its port; at the end, stop long-running requests first, then finish the others.
+
+    Args:
+        config: the server's settings.
+        handle: answers each request.
+        certificates: notes the connections whose client certificate cannot be verified.
+        stops: end the long-running requests.
+    """
     listener = HttpServer(
         handle,
         handler_cancellation=True,
@@ -60,7 +73,7 @@ async def listening(config: Config, handle: Handle, *, stops: Sequence[Stop]) ->
         runner,
         config.bind_address,
         config.secure_port,
-        ssl_context=_tls(config),
+        ssl_context=_tls(config, certificates),
         backlog=BACKLOG,
         reuse_address=True,
         reuse_port=config.permit_port_sharing or None,

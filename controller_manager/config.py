@@ -107,6 +107,7 @@ def check(config: Config) -> Config:
     if math.isnan(config.qps):
         raise ConfigError("--kube-api-qps: it is no number: give requests per second, or -1 for no limit")
     _check_nodes(config.settings)
+    _check_signing(config.settings)
     times = config.election.times if config.election else ElectionTimes()
     if not times.lease_duration > times.renew_deadline > times.retry_period > 0:
         raise ConfigError(
@@ -123,6 +124,15 @@ def check(config: Config) -> Config:
     if config.kubeconfig is not None and not config.kubeconfig.is_file():
         raise ConfigError(f"--kubeconfig: {config.kubeconfig} is not a file")
     return config
+
+
+def _check_signing(settings: Settings) -> None:
+    certificate, key = settings.cluster_signing_cert, settings.cluster_signing_key
+    if bool(certificate) != bool(key):
+        raise ConfigError("--cluster-signing-cert-file and --cluster-signing-key-file: give both or none")
+    for flag, text, label in (("cert", certificate, "CERTIFICATE"), ("key", key, "PRIVATE KEY")):
+        if text and f"{label}-----" not in text:
+            raise ConfigError(f"--cluster-signing-{flag}-file: it holds no {label.lower()} as PEM")
 
 
 def _check_nodes(settings: Settings) -> None:

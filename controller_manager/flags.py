@@ -1,12 +1,15 @@
 """The command line flags: kube-controller-manager's, and those of the simulation."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cache, partial
 from pathlib import Path
 
 from apiserver.api.golang.durations import duration_text
+from apiserver.api.meta import Obj
 from apiserver.component_base.flags import Help, add_process_flags, boolean, duration
+from apiserver.component_base.signing import SigningKey
 from controller_manager.config import Config, ConfigError, Election, check
 from controller_manager.known_controllers import CONTROLLERS
 from controller_manager.kubelet.streams.settings import StreamSettings
@@ -29,7 +32,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         ConfigError: a setting is invalid.
     """
     parsed = parser().parse_args(arguments)
-    root_ca = _text(parsed.root_ca_file)
+    root_ca = _text("--root-ca-file", parsed.root_ca_file)
     config = Config(
         kubeconfig=parsed.kubeconfig,
         context=parsed.context,
@@ -74,6 +77,10 @@ def _streams(arguments: argparse.Namespace, root_ca: str) -> StreamSettings | No
 def _settings(arguments: argparse.Namespace, root_ca: str) -> Settings:
     return Settings(
         root_ca=root_ca,
+        cluster_signing_cert=_text("--cluster-signing-cert-file", arguments.cluster_signing_cert_file),
+        cluster_signing_key=_text("--cluster-signing-key-file", arguments.cluster_signing_key_file),
+        cluster_signing_seconds=arguments.cluster_signing_duration,
+        sign_token=_token_signer(arguments.service_account_private_key_file),
         nodes=arguments.nodes,
         node_cpu=arguments.node_cpu,
         node_memory=arguments.node_memory,
@@ -86,13 +93,24 @@ def _settings(arguments: argparse.Namespace, root_ca: str) -> Settings:
     )
 
 
-def _text(path: Path | None) -> str:
+def _token_signer(path: Path | None) -> Callable[[Obj], str] | None:
+    """Return a function that signs tokens with the key of a file, which is read for the first token."""
+    if path is None:
+        return None
+    if not path.is_file():
+        raise ConfigError(f"--service-account-private-key-file: {path} is not a file")
+    load = cache(partial(SigningKey.load, path))
+    return lambda claims: load().sign(claims)
+
+
+def _text(flag: str, path: Path | None) -> str:
+    """Return the text of the file that a flag names, "" if it names none."""
     if path is None:
         return ""
     try:
         return path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--root-ca-file: {path} cannot be read: {error}") from error
+        raise ConfigError(f"{flag}: {path} cannot be read: {error}") from error
 
 
 def parser() -> argparse.ArgumentParser:
@@ -155,6 +173,16 @@ def _controller_flags(group: "argparse._ArgumentGroup") -> None:
         help="after which all Deployments are looked at again, 0s for never",
     )
     add("--root-ca-file", type=Path, metavar="FILE", help="what kube-root-ca.crt publishes in each namespace")
+    add("--service-account-private-key-file", type=Path, metavar="FILE", help="the key for tokens in Secrets")
+    add("--cluster-signing-cert-file", type=Path, metavar="FILE", help="the CA that signs approved requests")
+    add("--cluster-signing-key-file", type=Path, metavar="FILE", help="its key; without both nothing is signed")
+    add(
+        "--cluster-signing-duration",
+        type=duration,
+        default=duration_text(int(SETTINGS.cluster_signing_seconds)),
+        metavar="TIME",
+        help="how long its certificates last, unless a request asks for less",
+    )
     add(
         "--terminated-pod-gc-threshold",
         type=int,

@@ -8,8 +8,11 @@ from controller_manager.controllers import (
     podgc,
     rootca,
     serviceaccount,
+    serviceaccounttokens,
     tainteviction,
+    tokencleaner,
 )
+from controller_manager.controllers.certificates import approver, cleaner, signer
 from controller_manager.controllers.deployment import controller as deployment
 from controller_manager.controllers.disruption import controller as disruption
 from controller_manager.controllers.endpoints import controller as endpoints
@@ -35,8 +38,13 @@ _SPECS: tuple[ControllerSpec, ...] = (
     garbagecollector.SPEC,
     namespace.SPEC,
     serviceaccount.SPEC,
+    serviceaccounttokens.SPEC,
+    tokencleaner.SPEC,
     rootca.SPEC,
     clusterroleaggregation.SPEC,
+    approver.SPEC,
+    signer.SPEC,
+    cleaner.SPEC,
     disruption.SPEC,
     podgc.SPEC,
     endpoints.SPEC,

@@ -60,6 +60,11 @@ class Certificates:
         return self.directory / "ca.crt"
 
     @property
+    def authority_key(self) -> Path:
+        """The key of that CA, with which the controller manager signs requests."""
+        return self.directory / "ca.key"
+
+    @property
     def server(self) -> Path:
         """The server's certificate."""
         return self.directory / "apiserver.crt"

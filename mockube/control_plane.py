@@ -74,6 +74,7 @@ def _secured(config: Config, certificates: Certificates) -> Config:
         client_ca_file=certificates.authority,
         token_auth_file=certificates.tokens,
         service_account_key_file=certificates.service_account_key,
+        enable_bootstrap_token_auth=True,
         kubelets=replace(
             config.kubelets,
             certificate=certificates.kubelet_client,

@@ -65,6 +65,9 @@ def arguments(running: RunningControlPlane, options: ManagerOptions) -> list[str
     return [
         f"--kubeconfig={_own_kubeconfig(running)}",
         f"--root-ca-file={running.certificates.authority}",
+        f"--cluster-signing-cert-file={running.certificates.authority}",
+        f"--cluster-signing-key-file={running.certificates.authority_key}",
+        f"--service-account-private-key-file={running.certificates.service_account_key}",
         f"--controllers={options.controllers}",
         f"--nodes={options.nodes}",
         f"--node-version=v{running.version}.0",

@@ -74,6 +74,7 @@ def arguments(running: RunningControlPlane, config: Config) -> list[str]:
         f"--client-ca-file={certificates.authority}",
         f"--token-auth-file={certificates.tokens}",
         f"--authorization-mode={','.join(AUTHORIZATION_MODES)}",
+        "--enable-bootstrap-token-auth",
         f"--service-account-signing-key-file={certificates.service_account_key}",
         f"--enable-admission-plugins={','.join(config.enable_admission_plugins)}",
         f"--disable-admission-plugins={','.join(config.disable_admission_plugins)}",

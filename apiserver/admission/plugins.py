@@ -96,7 +96,9 @@ ORDERED: Sequence[PluginRow] = (
     # controllers remove its finalizers
     PluginRow("StorageObjectInUseProtection", lambda _: StorageObjectInUseProtection(), _with_controllers),
     # upstream's strategy of CertificateSigningRequests does this
-    PluginRow("CertificateRequester", lambda _: CertificateRequester(), is_switchable=False),
+    PluginRow(
+        "CertificateRequester", lambda each: CertificateRequester(each.registry.timestamps.now), is_switchable=False
+    ),
     # OpenKruise's webhooks do this
     PluginRow(
         "UnitedDeployment", lambda each: UnitedDeployments(each.registry.schema), _with_kruise, is_switchable=False

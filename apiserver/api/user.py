@@ -15,14 +15,20 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatorResponse:
-    """The user of a token.
+    """The user of a credential.
 
     Attributes:
         audiences: the requested audiences that the token is valid for.
+        warnings: the texts of the warnings for who uses it.
     """
 
     user: User
-    audiences: tuple[str, ...]
+    audiences: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class AuthenticationError(Exception):
+    """A credential that cannot be used; the message says why, and holds no part of it."""
 
 
 UNAUTHENTICATED = "system:unauthenticated"

@@ -1,30 +1,44 @@
-"""Authentication by client certificates and bearer tokens; bad tokens give a 401, no credentials the anonymous user."""
+"""Authentication by client certificates and bearer tokens; bad ones give a 401, no credentials the anonymous user."""
 
 import csv
-from collections.abc import Iterable, Mapping
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from apiserver.api import errors
-from apiserver.api.user import ANONYMOUS, AUTHENTICATED, User
+from apiserver.api.user import ANONYMOUS, AUTHENTICATED, AuthenticationError, AuthenticatorResponse, User
+from apiserver.auth.client_certificates import ClientCertificates
+from apiserver.registry.authorizer import aggregate
+
+INVALID_TOKEN = "invalid bearer token"  # noqa: S105 - a message
+EXTRA_SPACE = "the provided Authorization header contains extra space before the bearer token, and is ignored"
+_NOBODY = AuthenticatorResponse(ANONYMOUS)
 
 
 class TokenAuthenticator(Protocol):
-    """Finds the users of tokens."""
+    """Finds the users of tokens of one kind (authenticator.Token)."""
 
-    def user_of(self, token: str) -> User | None:
-        """Return the user of a token, None if it is unknown."""
+    def authenticate(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse | None:
+        """Return the user of a token that is for one of the audiences, None if the token is not of this kind.
+
+        Raises:
+            AuthenticationError: the token is of this kind, and invalid.
+        """
         ...
 
 
 class StaticTokens:
     """Tokens from a file of token,user,uid,"group1,group2" lines (kube-apiserver's --token-auth-file)."""
 
-    def __init__(self, users: Mapping[str, User]) -> None:
-        self._users = dict(users)
+    def __init__(self, users: Mapping[str, User], audiences: Sequence[str] = ()) -> None:
+        """Store the users by token; they are for this server, whose audiences these are."""
+        self._audiences = tuple(audiences)
+        self._responses = {token: AuthenticatorResponse(user, self._audiences) for token, user in users.items()}
 
     @classmethod
-    def load(cls, path: Path) -> "StaticTokens":
+    def load(cls, path: Path, audiences: Sequence[str] = ()) -> "StaticTokens":
         """Return the tokens of a file.
 
         Raises:
@@ -41,47 +55,100 @@ class StaticTokens:
                 token, name, uid, *rest = (cell.strip() for cell in row)
                 groups = tuple(g.strip() for g in rest[0].split(",") if g.strip()) if rest else ()
                 users[token] = User(name, uid, (*groups, AUTHENTICATED))
-        return cls(users)
+        return cls(users, audiences)
 
-    def user_of(self, token: str) -> User | None:
-        """Return the user of a token, None if it is unknown."""
-        return self._users.get(token)
+    def authenticate(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse | None:
+        """Return the user of a token, None if it is unknown or for others."""
+        response = self._responses.get(token)
+        if response is None or audiences == self._audiences:  # of all requests but TokenReviews for others
+            return response
+        own = common_audiences(self._audiences, audiences)
+        return replace(response, audiences=own) if own else None
+
+
+def common_audiences(own: Sequence[str], requested: Sequence[str]) -> tuple[str, ...]:
+    """Return the requested audiences that are among the own ones (Audiences.Intersect)."""
+    return tuple(audience for audience in requested if audience in own)
 
 
 class Authentication:
-    """Tries all authenticators in turn: certificates first, as upstream does."""
+    """Tries all authenticators in turn: certificates first, as upstream does (pkg/kubeapiserver/authenticator).
 
-    def __init__(self, tokens: Iterable[TokenAuthenticator]) -> None:
+    Attributes:
+        certificates: the users of client certificates, None if the server knows none.
+    """
+
+    def __init__(
+        self,
+        tokens: Iterable[TokenAuthenticator],
+        *,
+        audiences: Sequence[str] = (),
+        certificates: ClientCertificates | None = None,
+    ) -> None:
+        """Store the authenticators.
+
+        Args:
+            tokens: the authenticators of tokens, in their order.
+            audiences: the audiences of this server.
+            certificates: the users of client certificates, None if the server knows none.
+        """
         self._tokens = tuple(tokens)
+        self._audiences = tuple(audiences)
+        self.certificates = certificates
 
-    def user_of(self, authorization: str | None, certificate: Mapping[str, Any] | None) -> User:
+    def authenticate(self, authorization: str | None, connection: ssl.SSLObject | None) -> AuthenticatorResponse:
         """Return the user who sends a request.
 
         Args:
             authorization: the Authorization header.
-            certificate: the client's verified certificate as ssl returns it.
+            connection: the TLS connection of the request, None for plain HTTP.
 
         Raises:
-            ApiError: 401, the token is invalid.
+            ApiError: 401, a credential is invalid, and none of the others is valid.
         """
-        if certificate and (holder := _user_of_certificate(certificate)) is not ANONYMOUS:
-            return holder
-        if authorization is None:
-            return ANONYMOUS
-        scheme, _, token = authorization.partition(" ")
-        token = token.strip()
-        if scheme.lower() != "bearer" or not token:
-            return ANONYMOUS
+        problem = None
+        if connection is not None and self.certificates is not None:
+            try:
+                holder = self.certificates.authenticate(connection)
+            except AuthenticationError as error:
+                problem = error
+            else:
+                if holder is not None:
+                    return holder
+        if authorization is not None:
+            scheme, _, rest = authorization.strip().partition(" ")
+            if scheme.lower() == "bearer" and rest:
+                return self._bearer(rest, problem)
+        if problem is not None:
+            raise errors.unauthorized() from problem
+        return _NOBODY
+
+    def _bearer(self, rest: str, problem: AuthenticationError | None) -> AuthenticatorResponse:
+        """Return the user of the token at the beginning of the rest of a header; more after a space is ignored."""
+        token = rest.partition(" ")[0]
+        if token:
+            try:
+                return self.authenticate_token(token, self._audiences)
+            except AuthenticationError as error:
+                problem = error
+        if problem is not None:
+            raise errors.unauthorized() from problem
+        return AuthenticatorResponse(ANONYMOUS, warnings=(EXTRA_SPACE,))
+
+    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse:
+        """Return the user of a token, and those of the audiences that it is for.
+
+        Raises:
+            AuthenticationError: no authenticator takes it; the message is that of a TokenReview.
+        """
+        problems = []
         for authenticator in self._tokens:
-            user = authenticator.user_of(token)
-            if user is not None:
-                return user
-        raise errors.unauthorized()
-
-
-def _user_of_certificate(certificate: Mapping[str, Any]) -> User:
-    """Return the user named by the common name, in the groups of the organizations (x509.CommonNameUserConversion)."""
-    pairs = [pair for part in certificate.get("subject", ()) for pair in part]
-    name = next((value for key, value in pairs if key == "commonName"), "")
-    groups = tuple(value for key, value in pairs if key == "organizationName")
-    return User(name, groups=(*groups, AUTHENTICATED)) if name else ANONYMOUS
+            try:
+                response = authenticator.authenticate(token, audiences)
+            except AuthenticationError as error:
+                problems.append(str(error))
+            else:
+                if response is not None:
+                    return response
+        # upstream asks first whether it is the token by which the server calls itself
+        raise AuthenticationError(aggregate([INVALID_TOKEN, *problems]))

@@ -3,48 +3,43 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.user import AuthenticatorResponse, User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.rbac_escalation import EscalationCheck
-from apiserver.auth.tokens import ServiceAccountTokens
+from apiserver.auth.tokens import TokenKeys
 from apiserver.registry.authorizer import Authorizer
-from apiserver.registry.options import Target
+from apiserver.registry.options import Target, TokenLimits
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationGuard:
-    """The authenticators and the authorizer of one server behind the Security contract."""
+    """The authenticators and the authorizer of one server behind the Security contract.
+
+    Attributes:
+        keys: the key that signs tokens.
+        audiences: the audiences of this server.
+        token_limits: the limits of the tokens that are issued.
+    """
 
     authentication: Authentication
     authorizer: Authorizer
     escalation: EscalationCheck
-    tokens: ServiceAccountTokens
-
-    @property
-    def audiences(self) -> tuple[str, ...]:
-        """The default audiences of tokens."""
-        return self.tokens.audiences
+    keys: TokenKeys
+    audiences: tuple[str, ...]
+    token_limits: TokenLimits
 
     def issue_token(self, claims: Obj) -> str:
         """Return a signed token of these claims."""
-        return self.tokens.issue_token(claims)
+        return self.keys.sign(claims)
 
-    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse | None:
-        """Return the user and audiences of a token, None if it is invalid; static tokens are for this server."""
-        account = self.tokens.authenticate_token(token, audiences)
-        if account is not None:
-            return account
-        own_audiences = tuple(a for a in audiences if a in self.audiences)
-        try:
-            return (
-                AuthenticatorResponse(self.authentication.user_of(f"Bearer {token}", None), own_audiences)
-                if own_audiences
-                else None
-            )
-        except ApiError:
-            return None
+    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse:
+        """Return the user and audiences of a token.
+
+        Raises:
+            AuthenticationError: the token is invalid, or for none of the audiences.
+        """
+        return self.authentication.authenticate_token(token, audiences)
 
     async def check_escalation(self, user: User, target: Target, *, new: Obj, old: Obj | None) -> None:
         """Refuse a role or binding by which its writer would grant more than he may do."""

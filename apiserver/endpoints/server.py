@@ -17,7 +17,7 @@ from apiserver.api.selectors import SelectorError, parse_field_selector
 from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import allows_anonymous, is_anonymous
-from apiserver.auth.impersonation import asks_to_impersonate, impersonated_user
+from apiserver.auth.impersonation import Impersonation, asks_to_impersonate
 from apiserver.endpoints.deadlines import answer_within, requested_seconds
 from apiserver.endpoints.handlers import Action, Handlers, RequestContext, action_of, custom_action_of
 from apiserver.endpoints.http_response import Reply, Response
@@ -71,10 +71,12 @@ class RequestOutcome:
     Attributes:
         labels: its labels in metrics.
         deprecation: the warning about a deprecated version, for every answer.
+        warnings: further warnings, about the credential.
     """
 
     labels: Labels | None = None
     deprecation: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class RouteMatch(NamedTuple):
@@ -206,6 +208,7 @@ class Server:
         *,
         authentication: Authentication,
         authorizer: Authorizer,
+        impersonation: Impersonation,
         router: Router,
         handlers: Handlers,
         watches: Watches,
@@ -217,6 +220,7 @@ class Server:
     ) -> None:
         self._authentication = authentication
         self._authorizer = authorizer
+        self._impersonation = impersonation
         self._dispatch = RouteCache(router)
         self._handlers = handlers
         self._watches = watches
@@ -251,6 +255,9 @@ class Server:
             answer = status_response(errors.internal("the request could not be served"), request, audit_id=audit_id)
         if outcome.deprecation and isinstance(answer, Response):  # a stream has sent it already
             warn_first(answer, outcome.deprecation)
+        if outcome.warnings and isinstance(answer, Response):
+            for text in reversed(outcome.warnings):  # authentication comes before all else
+                warn_first(answer, text)
         seconds = time.perf_counter() - began
         self._metrics.tally(
             outcome.labels or Labels(request.method if request.method in LABELED_METHODS else "other")
@@ -271,7 +278,7 @@ class Server:
     async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: RequestOutcome) -> Reply:
         path, _, search = request.raw_path.partition("?")
         headers = request.headers
-        user = await self._user_of(request)
+        user = self._user_of(request, outcome)
         if is_anonymous(user) and not (allows_anonymous(path) and "Authorization" not in headers):
             raise errors.unauthorized()
         if "%" in path and not well_escaped(path):
@@ -284,7 +291,7 @@ class Server:
         target, action, labels, watch = match
         context = RequestContext(request, target, query, user, audit_id)
         watched = watch or (query and action.verb == "list" and query.is_true("watch"))
-        await self._authorize(context, "watch" if watched else action.verb)
+        context = await self._authorize(context, "watch" if watched else action.verb)
         if target.resource.custom:
             self._customs.check_resolved(target.resource)
         if watched:
@@ -311,19 +318,24 @@ class Server:
                 return None
         return requested_seconds(query)
 
-    async def _user_of(self, request: web.BaseRequest) -> User:
+    def _user_of(self, request: web.BaseRequest, outcome: RequestOutcome) -> User:
         transport = request.transport
-        certificate = transport.get_extra_info("peercert") if transport is not None else None
-        user = self._authentication.user_of(request.headers.get("Authorization"), certificate)
-        if not asks_to_impersonate(request.headers):
-            return user
-        return await impersonated_user(user, request.headers, self._authorizer)
+        connection = transport.get_extra_info("ssl_object") if transport is not None else None
+        response = self._authentication.authenticate(request.headers.get("Authorization"), connection)
+        outcome.warnings += response.warnings
+        return response.user
 
-    async def _authorize(self, context: RequestContext, verb: str) -> None:
+    async def _authorize(self, context: RequestContext, verb: str) -> RequestContext:
+        """Return the context of a request that is allowed, with the user that it acts as."""
         request = _authorization_request(context, verb)
+        headers = context.request.headers
+        if asks_to_impersonate(headers):
+            user = await self._impersonation.user_of(request, headers)
+            request, context = request._replace(user=user), context._replace(user=user)
         decision = await self._authorizer.authorize(request)
         if not decision.allowed:
             raise forbidden(request, decision)
+        return context
 
     async def _limited(self, context: RequestContext, action: Action, outcome: RequestOutcome) -> Response:
         kind = "readOnly" if context.request.method in READ_METHODS else "mutating"
@@ -357,6 +369,8 @@ class Server:
         self, request: web.BaseRequest, path: str, query: Parameters, *, user: User, audit_id: str
     ) -> Response:
         asked = AuthorizationRequest(user, request.method.lower(), unquote(path), is_resource=False)
+        if asks_to_impersonate(request.headers):
+            asked = asked._replace(user=await self._impersonation.user_of(asked, request.headers))
         decision = await self._authorizer.authorize(asked)
         if not decision.allowed:
             raise forbidden(asked, decision)

@@ -59,16 +59,8 @@ def specifies(*names: str) -> Applies:
 
 NO_POLICIES = "evaluates no admission policies"
 NO_DEVICES = "allocates no devices"
-NO_SIGNERS = "signs no certificates"
 NO_GROUPS = "schedules no groups of Pods"
 NO_FAIRNESS = "has no API Priority and Fairness"
 NO_RUNTIME_CLASSES = "has no RuntimeClass admission plug-in"
 NO_EVICTIONS = "has no evictionrequest-controller"
 NO_CIDRS = "allocates from --service-cluster-ip-range alone"
-
-BUILTIN_SIGNER = "`spec.signerName` begins with `kubernetes.io/`"
-
-
-def has_builtin_signer(new: Obj, _old: Obj | None) -> bool:
-    """Test for requests that kube-controller-manager would sign."""
-    return str((new.get("spec") or {}).get("signerName") or "").startswith("kubernetes.io/")

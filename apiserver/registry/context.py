@@ -22,7 +22,7 @@ from apiserver.registry.codec import Codec, IndexAttrs, LazyIndexAttrs
 from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.decoding import Decoder
 from apiserver.registry.kind_tables import conversion_of, selectable_fields
-from apiserver.registry.options import Target
+from apiserver.registry.options import Target, TokenLimits
 from apiserver.registry.serviceip.allocator import ServiceAllocator
 from apiserver.registry.serviceip.reservations import ReservationStore
 from apiserver.registry.storage import ROOT, Storage
@@ -38,12 +38,21 @@ class Security(Protocol):
         """The default audiences of tokens: this server."""
         ...
 
+    @property
+    def token_limits(self) -> TokenLimits:
+        """The limits of the tokens that are issued."""
+        ...
+
     def issue_token(self, claims: Obj) -> str:
         """Return a signed token of these claims, to which the issuer is added."""
         ...
 
-    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse | None:
-        """Return the user of a token and its audiences, None if it is invalid or for none of the given audiences."""
+    def authenticate_token(self, token: str, audiences: Sequence[str]) -> AuthenticatorResponse:
+        """Return the user of a token and its audiences among the given ones.
+
+        Raises:
+            AuthenticationError: the token is invalid, or for none of the audiences.
+        """
         ...
 
     @property

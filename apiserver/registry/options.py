@@ -42,6 +42,19 @@ class WriteOptions(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLimits:
+    """The limits of tokens of service accounts.
+
+    Attributes:
+        longest: the longest time in seconds that a token may be requested for, 0 for any.
+        extend: give pods' tokens of an hour a whole year, for clients that do not read them again.
+    """
+
+    longest: float = 0.0
+    extend: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ListOptions:
     """ListOptions, checked. A selector that selects everything is None."""
 

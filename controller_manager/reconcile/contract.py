@@ -245,6 +245,9 @@ class Settings:
 
     Attributes:
         root_ca: the certificate, as PEM, that kube-root-ca.crt publishes.
+        cluster_signing_cert, cluster_signing_key: the CA that signs CertificateSigningRequests, as PEM; "" for none.
+        cluster_signing_seconds: the longest time that its certificates last.
+        sign_token: signs the claims of a service account's token, None if tokens are not signed here.
         nodes: how many nodes are simulated.
         node_cpu, node_memory, node_pods: the capacity of each node.
         node_version: the version of their kubelets.
@@ -256,6 +259,10 @@ class Settings:
     """
 
     root_ca: str = ""
+    cluster_signing_cert: str = ""
+    cluster_signing_key: str = field(default="", repr=False)
+    cluster_signing_seconds: float = 8760 * 3600.0
+    sign_token: Callable[[Obj], str] | None = None
     nodes: int = 0
     node_cpu: str = "32"
     node_memory: str = "256Gi"

@@ -43,6 +43,7 @@ NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 SERVICE = Kind("", "v1", "Service", "services")
 ENDPOINTS = Kind("", "v1", "Endpoints", "endpoints")
 CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
+SECRET = Kind("", "v1", "Secret", "secrets")
 SERVICE_ACCOUNT = Kind("", "v1", "ServiceAccount", "serviceaccounts")
 CLAIM = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 VOLUME = Kind("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
@@ -55,6 +56,12 @@ DISRUPTION_BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbu
 ENDPOINT_SLICE = Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
 STORAGE_CLASS = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 CLUSTER_ROLE = Kind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
+CERTIFICATE_SIGNING_REQUEST = Kind(
+    "certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", namespaced=False
+)
+SUBJECT_ACCESS_REVIEW = Kind(
+    "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False
+)
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 EVENT = Kind("", "v1", "Event", "events")
 SCHEDULER_EVENT = Kind("events.k8s.io", "v1", "Event", "events")

@@ -13,6 +13,9 @@ KNOWN = {  # name: (component, queue if it is not the name)
     "advancedstatefulset": ("statefulset-controller", "statefulset-controller"),
     "cloneset": ("cloneset-controller", "cloneset-controller"),
     "clusterrole-aggregation": ("", "ClusterRoleAggregator"),
+    "csrapproving": ("", "certificate"),
+    "csrcleaner": ("", ""),
+    "csrsigning": ("", "certificate"),
     "deployment": ("deployment-controller", ""),
     "disruption": ("controllermanager", ""),
     "endpoint": ("endpoint-controller", ""),
@@ -33,9 +36,11 @@ KNOWN = {  # name: (component, queue if it is not the name)
     "root-ca-certificate-publisher": ("root-ca-cert-publisher", "root_ca_cert_publisher"),
     "scheduler": ("default-scheduler", ""),
     "serviceaccount": ("service-account-controller", ""),
+    "serviceaccount-token": ("", "serviceaccount_tokens_secret"),
     "statefulset": ("statefulset-controller", ""),
     "storageclass": ("", ""),
     "taint-eviction-controller": ("taint-eviction-controller", "noexec_taint_pod"),
+    "tokencleaner": ("", "token_cleaner"),
     "uniteddeployment": ("uniteddeployment-controller", "uniteddeployment-controller"),
 }
 

@@ -13,7 +13,6 @@ from apiserver.groups.cells import NONE, Cells, mapping, mappings, number_of, te
 from apiserver.groups.columns import AGE, CERTIFICATES, NAME, Column, Printer
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.notices import BUILTIN_SIGNER, NO_SIGNERS, has_builtin_signer, stored
 from apiserver.groups.strategy import Strategy, keep_field, unchanged
 
 _DECISIONS = ("Approved", "Denied")
@@ -266,5 +265,4 @@ CERTIFICATE_SIGNING_REQUEST = BuiltinKind(
         cells=_signing_request,
     ),
     name_rule=names.path_segment,
-    notices=stored("CertificateSigningRequest", NO_SIGNERS, "gets no certificate", BUILTIN_SIGNER, has_builtin_signer),
 )

@@ -7,7 +7,7 @@ from apiserver.groups.columns import CERTIFICATES, NAME, Column, Printer
 from apiserver.groups.conversion import Conversion
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.notices import BUILTIN_SIGNER, NO_SIGNERS, has_builtin_signer, stored
+from apiserver.groups.notices import stored
 from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, creation, status_updating, updating
 
 
@@ -49,6 +49,11 @@ def _pod_certificate_request(obj: Obj) -> Cells:
     ]
 
 
+def _has_builtin_signer(new: Obj, _old: Obj | None) -> bool:
+    """Return whether kube-controller-manager would sign the request."""
+    return text_of(mapping(new, "spec"), "signerName").startswith("kubernetes.io/")
+
+
 POD_CERTIFICATE_REQUEST = BuiltinKind(
     "certificates.k8s.io",
     "PodCertificateRequest",
@@ -72,5 +77,11 @@ POD_CERTIFICATE_REQUEST = BuiltinKind(
         ),
         cells=_pod_certificate_request,
     ),
-    notices=stored("PodCertificateRequest", NO_SIGNERS, "gets no certificate", BUILTIN_SIGNER, has_builtin_signer),
+    notices=stored(
+        "PodCertificateRequest",
+        "signs no certificates for Pods",
+        "gets no certificate",
+        "`spec.signerName` begins with `kubernetes.io/`",
+        _has_builtin_signer,
+    ),
 )

@@ -17,7 +17,6 @@ from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
 from apiserver.groups.core.configmaps import MAX_BYTES, data_key, decoded_size, immutable_data
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.notices import stored
 from apiserver.groups.strategy import PLAIN
 
 
@@ -113,10 +112,6 @@ def _secret_cells(obj: Obj) -> Cells:
     return [name_of(obj), text_of(obj, "type"), count(obj, "data"), age(obj)]
 
 
-def _is_account_token(new: Obj, _old: Obj | None) -> bool:
-    return new.get("type") == "kubernetes.io/service-account-token"
-
-
 SECRET = BuiltinKind(
     "",
     "Secret",
@@ -128,12 +123,5 @@ SECRET = BuiltinKind(
     printer=Printer(
         columns=(NAME, Column("Type", f"{CORE}Secret#type"), Column("Data", f"{CORE}Secret#data"), AGE),
         cells=_secret_cells,
-    ),
-    notices=stored(
-        "Secret",
-        "fills no token Secrets",
-        "gets no token; kubectl create token makes one",
-        "of type `kubernetes.io/service-account-token`",
-        _is_account_token,
     ),
 )

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from apiserver.api import errors, field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.user import User
+from apiserver.api.user import AuthenticationError, User
 from apiserver.registry.authorizer import AuthorizationRequest
 from apiserver.registry.managed_fields_update import create_managed_fields
-from apiserver.registry.subresources.call import SubresourceRequest
+from apiserver.registry.subresources.call import ObjectWithWarnings, SubresourceRequest
 
 BOTH = "cannot be specified in combination with resourceAttributes"
 _RESOURCE_FIELDS = ("verb", "group", "resource", "subresource", "namespace", "name")
@@ -62,17 +62,18 @@ async def self_subject_review(call: SubresourceRequest) -> Obj:
     return _empty(call) | {"metadata": created, "status": {"userInfo": user_info(call.options.user)}}
 
 
-async def token_review(call: SubresourceRequest) -> Obj:
-    """Answer to which user a token belongs."""
+async def token_review(call: SubresourceRequest) -> Obj | ObjectWithWarnings:
+    """Answer to which user a token belongs (pkg/registry/authentication/tokenreview)."""
     review = _review(call)
     token, security = review["spec"].get("token"), call.registry.security
     if not token:
         raise errors.bad_request("token is required for TokenReview in authentication")
-    known = security.authenticate_token(token, review["spec"].get("audiences") or security.audiences)
-    if known is None:
-        return review | {"status": {"user": {}, "error": "invalid bearer token"}}
+    try:
+        known = security.authenticate_token(token, review["spec"].get("audiences") or security.audiences)
+    except AuthenticationError as error:
+        return review | {"status": {"user": {}, "error": str(error)}}
     status = {"authenticated": True, "user": user_info(known.user), "audiences": list(known.audiences)}
-    return review | {"status": status}
+    return ObjectWithWarnings(review | {"status": status}, known.warnings)
 
 
 def user_info(user: User) -> Obj:

@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from apiserver.auth.signing import SigningKey
+from apiserver.component_base.signing import SigningKey
 
 ISSUER = "https://issuer"
 CLAIMS = {"sub": "system:serviceaccount:n:a", "aud": ["us"], "exp": 1, "nbf": 9999999999, "iat": 9999999999, "jti": "j"}
