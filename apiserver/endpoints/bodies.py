@@ -113,8 +113,10 @@ _MAY_BE_FLOAT = re.compile(rb"[0-9][.eE]|[0-9]{19}")
 
 def _whole_floats_as_integers(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document with 1.0 as 1, as the way over YAML makes it."""
-    floats_as_go_reads(document)
-    plain: dict[str, Any] = orjson.loads(as_go_writes(orjson.dumps(document)))
+    text = orjson.dumps(document)
+    written = as_go_writes(text)
+    plain: dict[str, Any] = document if written is text else orjson.loads(written)
+    floats_as_go_reads(plain)
     return plain
 
 

@@ -89,17 +89,20 @@ class _Apply:
 
     def run(self) -> Applied:
         config, kind = self.config, self._kind(self.config.api_version)
-        owners = self._of_present_versions()
+        named = without(to_field_set(kind, config.obj), config.ignored)
+        own = VersionedSet(strip(kind, named), "", config.api_version)
+        owners = self._of_present_versions(own)
         merged: Obj = merge(kind, self.live, config.obj)
-        last = owners.get(config.owner)
-        own = without(to_field_set(kind, config.obj), config.ignored)
-        owners[config.owner] = VersionedSet(own, last.time if last else "", config.api_version)
-        new = self._prune(merged, owners, last) if last else merged
-        if new != self.live:
+        if last := owners.get(config.owner):
+            own = own._replace(time=last.time)
+        # while it is pruned, fields without owner such as the name belong to the applier, so that they stay
+        owners[config.owner] = own._replace(fields=named)
+        new = self._prune(merged, owners, last, own) if last else merged
+        if new is not self.live and new != self.live:
             owners = self._take_over(new, owners)
-        elif new is not self.live:
+        else:
             new = self.live
-        owners[config.owner] = owners[config.owner]._replace(fields=strip(kind, own))
+        owners[config.owner] = own
         return Applied(new, {owner: owned for owner, owned in owners.items() if owned.fields})
 
     def _kind(self, api_version: str) -> Struct:
@@ -107,14 +110,20 @@ class _Apply:
         assert kind is not None, "the versions of entries that are left exist"
         return kind
 
-    def _of_present_versions(self) -> Managed:
+    def _of_present_versions(self, own: VersionedSet) -> Managed:
         """Return the entries without those of versions that no longer exist.
+
+        Args:
+            own: what the applier will own; an equal set is as the schema has it.
 
         Raises:
             ApplyError: the live object cannot be converted to one of them (reconcileManagedFieldsWithSchemaChanges).
         """
         present: Managed = {}
         for owner, owned in self.managed.items():
+            if owned.api_version == own.api_version and owned.fields == own.fields:
+                present[owner] = owned
+                continue
             try:
                 kind = self.versions.kind(owned.api_version)
             except TypedValueError as error:
@@ -163,10 +172,10 @@ class _Apply:
             changes.removed = without(changes.removed, self.config.ignored)
         return changes
 
-    def _prune(self, merged: Obj, owners: Managed, last: VersionedSet) -> Obj:
+    def _prune(self, merged: Obj, owners: Managed, last: VersionedSet, own: VersionedSet) -> Obj:
         """Remove what the manager applied last time, no longer applies, and nobody else owns (Updater.prune)."""
         version = last.api_version
-        if version == self.config.api_version and not difference(last.fields, owners[self.config.owner].fields):
+        if version == own.api_version and (last.fields == own.fields or not difference(last.fields, own.fields)):
             return merged
         failed = "failed to prune fields: "
         converted = self._converted(

@@ -114,6 +114,14 @@ class _TypeOrLeaf(Leaf):
         """Return the type that divides a value of the expected type, or null; None for others."""
         return self.kind.container(value)
 
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is of the expected type and fits it, or is null."""
+        return self.kind.fits(value)
+
+    def applied_set(self, value: Any) -> FieldSet | None:
+        """Return what of a value belongs to its applier."""
+        return self.kind.applied_set(value)
+
     def field_set(self, value: Any) -> FieldSet:
         """Return the set of a new value."""
         return (self.kind if value.__class__ is self.type else LEAF).field_set(value)

@@ -13,7 +13,6 @@ from apiserver.api.managedfields.value_types import (
     BOOLEAN,
     NUMERIC,
     STRING,
-    UNTYPED,
     AtomicList,
     AtomicMap,
     Leaf,
@@ -39,6 +38,8 @@ def check_types(kind: Leaf, value: Any, *, allow_duplicates: bool = False) -> No
     Raises:
         TypedValueError: a value has another type than its schema says, is not declared there, or a key comes twice.
     """
+    if kind.fits(value):
+        return
     errors = [
         error
         for error in _errors(kind, value, "")
@@ -127,22 +128,13 @@ def _set_item_error(item: Any) -> str:
 
 def _scalar_error(kind: Scalar, value: Any) -> str:
     """Return why a value is not of a scalar type, "" if it is (validateScalar)."""
-    types = _TYPES[kind]
-    if value.__class__ in types:
+    if kind.fits(value):
         return ""
     if kind is NUMERIC:
         return f"expected numeric (int or float), got {go_type(value)}"
     if kind is STRING:
         return f"expected string, got &value.valueUnstructured{{Value:{_syntax(value)}}}"
     return f"expected {'boolean' if kind is BOOLEAN else 'any scalar'}, got &{{{go_text(value)}}}"
-
-
-_TYPES: dict[Scalar, tuple[type, ...]] = {
-    NUMERIC: (int, float),
-    STRING: (str,),
-    BOOLEAN: (bool,),
-    UNTYPED: (int, float, str, bool),
-}
 
 
 def _syntax(value: Any) -> str:

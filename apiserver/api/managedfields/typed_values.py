@@ -26,21 +26,8 @@ _MISSING: Any = object()
 
 
 def to_field_set(kind: Leaf, value: Any) -> FieldSet:
-    """Return the set of the fields that a configuration names (typed.ToFieldSet).
-
-    Leaves, items of lists and entries of maps are members, as are null and empty objects; fields with values below
-    them are not.
-    """
-    container = kind.container(value)
-    if container is None or not value:
-        return MEMBER
-    if isinstance(container, ListType):
-        return dict(sorted(_set_of_items(container, value).items()))
-    fields: FieldSet = {}
-    for key in sorted(value):
-        if (below := _set_at_key(container, key, value[key])) is not None:
-            fields[f"f:{key}"] = below
-    return fields
+    """Return the set of the fields that an object names (typed.ToFieldSet)."""
+    return kind.applied_set(value) or MEMBER
 
 
 def strip(kind: Struct, fields: FieldSet) -> FieldSet:
@@ -57,33 +44,9 @@ def strip(kind: Struct, fields: FieldSet) -> FieldSet:
     return stripped
 
 
-def _set_at_key(container: Struct | MapType, key: str, value: Any) -> FieldSet | None:
-    """Return the trie below a field or entry, None if there is none: neither is it a member, nor is anything below."""
-    kind = container.item(key)
-    if kind.is_leaf:
-        return MEMBER
-    if not container.declares(key):
-        return with_self(to_field_set(kind, value))
-    below = to_field_set(kind, value)
-    is_empty_list = value.__class__ is list and not value and kind.container(value) is not None
-    return None if is_empty_list or (not below and value and kind.container(value)) else below
-
-
-def _set_of_items(container: ListType, value: list[Any]) -> FieldSet:
-    """Return the set of a list's items; items with the same label are owned as one."""
-    fields: FieldSet = {}
-    items = container.items
-    for item in value:
-        label = container.label(item)
-        fields[label] = MEMBER if label in fields or items.is_leaf else with_self(to_field_set(items, item))
-    return fields
-
-
 def merge(kind: Leaf, live: Any, config: Any) -> Any:
     """Return the live value with what a configuration says; parts without changes are the live ones (typed.Merge)."""
-    if live == config and live.__class__ is config.__class__:
-        return live
-    container = kind.container(config)
+    container = None if kind.is_leaf else kind.container(config)
     if container is None or not live or kind.container(live) is not container:
         return config
     if not config:  # null and empty containers remove nothing
@@ -93,6 +56,8 @@ def merge(kind: Leaf, live: Any, config: Any) -> Any:
     merged: Obj | None = None
     for key, value in config.items():
         before = live.get(key, _MISSING)
+        if before == value and before.__class__ is value.__class__:
+            continue
         after = value if before is _MISSING else merge(container.item(key), before, value)
         if after is not before:
             merged = live.copy() if merged is None else merged
@@ -129,7 +94,8 @@ def _merge_lists(container: ListType, live: list[Any], config: list[Any]) -> lis
         if j < len(config):
             label = labels[j]
             taken.add(label)
-            merged.append(merge(container.items, before.get(label), after[label]))
+            live_item, item = before.get(label), after[label]
+            merged.append(live_item if live_item == item else merge(container.items, live_item, item))
             j += 1
             if label == next_shared:
                 next_shared = next(shared, None)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 import orjson
 
-from apiserver.api.managedfields.field_sets import MEMBER, SELF, FieldSet, in_order
+from apiserver.api.managedfields.field_sets import MEMBER, SELF, FieldSet, in_order, with_self
 from apiserver.api.meta import Obj
 
 T = TypeVar("T")
@@ -58,6 +58,17 @@ class Leaf:
         """Return the type that divides a value into fields, entries or items; None if the value is a leaf."""
         return None
 
+    def fits(self, _value: Any) -> bool:
+        """Return whether a value is of this type, or null (typed.AsTyped)."""
+        return True
+
+    def applied_set(self, _value: Any) -> FieldSet | None:
+        """Return what of a value belongs to its applier, None if nothing does (typed.ToFieldSet).
+
+        Leaves, null, empty objects, items of lists and entries of maps do; other objects and lists only by their parts.
+        """
+        return MEMBER
+
     def field_set(self, _value: Any) -> FieldSet:
         """Return the set of a new value."""
         return MEMBER
@@ -75,14 +86,18 @@ class Scalar(Leaf):
     """A text, a number, a boolean, or any of them.
 
     Attributes:
-        name: "string", "numeric", "boolean" or "untyped".
+        classes: the Python types of its values.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, *classes: type) -> None:
+        self.classes = frozenset((*classes, type(None)))
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is of this type, or null."""
+        return value.__class__ in self.classes
 
 
-STRING, NUMERIC, BOOLEAN, UNTYPED = Scalar("string"), Scalar("numeric"), Scalar("boolean"), Scalar("untyped")
+STRING, NUMERIC, BOOLEAN, UNTYPED = Scalar(str), Scalar(int, float), Scalar(bool), Scalar(str, int, float, bool)
 
 
 class AtomicList(Leaf):
@@ -95,6 +110,10 @@ class AtomicList(Leaf):
     def __init__(self, items: Leaf) -> None:
         self.items = items
 
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is such a list, or null."""
+        return value is None or (value.__class__ is list and all(map(self.items.fits, value)))
+
 
 class AtomicMap(Leaf):
     """A map or struct that is owned as a whole.
@@ -105,6 +124,10 @@ class AtomicMap(Leaf):
 
     def __init__(self, divided: Leaf) -> None:
         self.divided = divided
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is such a map or struct, or null."""
+        return self.divided.fits(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +197,7 @@ class Struct(Leaf):
         self._fields = fields
         self._added: dict[tuple[Any, ...], _FieldSetTemplate] = {}
         self._created: dict[tuple[Any, ...], _FieldSetTemplate] = {}
+        self._applied: dict[tuple[Any, ...], _AppliedTemplate | None] = {}
 
     def container(self, value: Any) -> "Container | None":
         """Return this type for an object, and for null, which counts as an empty one."""
@@ -194,6 +218,28 @@ class Struct(Leaf):
     def allows(self, key: str) -> bool:
         """Return whether a field may be sent: the schema names it, or allows others."""
         return self._fields.allows(key)
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is such an object, or null."""
+        if value.__class__ is not dict:
+            return value is None
+        plan = self._applied_template(value)
+        return plan is not None and plan.fits(value)
+
+    def applied_set(self, value: Any) -> FieldSet | None:
+        """Return what of an object belongs to its applier."""
+        if not value or value.__class__ is not dict:
+            return MEMBER
+        plan = self._applied_template(value)
+        return (_AppliedTemplate(self, value) if plan is None else plan).fill(value)
+
+    def _applied_template(self, value: Obj) -> "_AppliedTemplate | None":
+        """Return the plan for objects with these keys, None if one of the keys may not be sent."""
+        keys = tuple(value)
+        if keys in self._applied:
+            return self._applied[keys]
+        plan = _AppliedTemplate(self, keys) if all(map(self.allows, keys)) else None
+        return _remember(self._applied, keys, plan)
 
     def field_set(self, value: Obj) -> FieldSet:
         """Return the set of a new struct: the struct itself and its fields."""
@@ -251,6 +297,36 @@ class Struct(Leaf):
         return changes
 
 
+class _AppliedTemplate:
+    """The set of all applied structs with the same keys: a template, and the parts that depend on values."""
+
+    def __init__(self, struct: Struct, keys: Iterable[str]) -> None:
+        ordered = sorted(keys)
+        kinds = [(key, struct.item(key)) for key in ordered]
+        self._template: FieldSet = {f"f:{key}": MEMBER for key in ordered}
+        self._parts = [(key, f"f:{key}", kind, struct.declares(key)) for key, kind in kinds if not kind.is_leaf]
+        self._checks = [(key, kind.fits) for key, kind in kinds if kind is not LEAF]
+
+    def fits(self, value: Obj) -> bool:
+        """Return whether the values of a struct are of their types."""
+        return all(fits(value[key]) for key, fits in self._checks)
+
+    def fill(self, value: Obj) -> FieldSet | None:
+        """Return what of a struct belongs to its applier."""
+        if not self._parts:
+            return self._template
+        fields = self._template.copy()
+        for key, label, kind, is_declared in self._parts:
+            below = kind.applied_set(value[key])
+            if not is_declared:
+                fields[label] = with_self(below or MEMBER)
+            elif below is None:
+                del fields[label]
+            else:
+                fields[label] = below
+        return fields or None
+
+
 def _part(field: Field) -> _Part:
     return field.label, None if field.kind.is_leaf else field.kind.field_set, MEMBER
 
@@ -287,6 +363,24 @@ class MapType(Leaf):
     def allows(self, _key: str) -> bool:
         """Return True: a map may have any entry."""
         return True
+
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is such a map, or null."""
+        if value.__class__ is not dict:
+            return value is None
+        items = self._items
+        if isinstance(items, Scalar):
+            return items.classes.issuperset(map(type, value.values()))
+        return all(map(items.fits, value.values()))
+
+    def applied_set(self, value: Any) -> FieldSet | None:
+        """Return what of a map belongs to its applier: its entries, or if there are none, the map itself."""
+        if not value or value.__class__ is not dict:
+            return MEMBER
+        items = self._items
+        if items.is_leaf:
+            return {f"f:{key}": MEMBER for key in sorted(value)}
+        return {f"f:{key}": with_self(items.applied_set(value[key]) or MEMBER) for key in sorted(value)}
 
     def field_set(self, value: Obj) -> FieldSet:
         """Return the set of a new map: the map itself and its entries."""
@@ -369,6 +463,32 @@ class ListType(Leaf):
     def _added(self, values: list[Any]) -> FieldSet:
         return self._items.field_set(values[0]) if len(values) == 1 else MEMBER  # equal labels are owned as one
 
+    def fits(self, value: Any) -> bool:
+        """Return whether a value is such a list, whose items can be told apart, or null."""
+        if value.__class__ is not list:
+            return value is None
+        if not all(map(self._is_labelled, value)) or len(set(map(self.label, value))) < len(value):
+            return False
+        return all(map(self._items.fits, value))
+
+    def _is_labelled(self, item: Any) -> bool:
+        """Return whether an item has a key, or is a scalar in a set (listItemToPathElement)."""
+        if not self.keys:
+            return item is not None and item.__class__ not in (dict, list)
+        return item.__class__ is dict and any(key in item or self.defaults.get(key) is not None for key in self.keys)
+
+    def applied_set(self, value: Any) -> FieldSet | None:
+        """Return what of a list belongs to its applier: its items; those with the same label are owned as one."""
+        if value.__class__ is not list:
+            return MEMBER
+        items = self._items
+        fields: FieldSet = {}
+        for item in value:
+            label = self.label(item)
+            is_whole = items.is_leaf or label in fields
+            fields[label] = MEMBER if is_whole else with_self(items.applied_set(item) or MEMBER)
+        return dict(sorted(fields.items())) if len(fields) > 1 else fields or None
+
     def field_set(self, value: Any) -> FieldSet:
         """Return the set of a new list: the list itself and its items."""
         if not value:
@@ -426,6 +546,10 @@ class DeducedType(Leaf):
     def container(self, value: Any) -> "Container | None":
         """Return the type of maps for an object or null."""
         return _DEDUCED_MAP if value is None or value.__class__ is dict else None
+
+    def applied_set(self, value: Any) -> FieldSet | None:
+        """Return what of an object belongs to its applier like that of a map, and anything else as a whole."""
+        return _DEDUCED_MAP.applied_set(value) if value.__class__ is dict else MEMBER
 
     def field_set(self, value: Any) -> FieldSet:
         """Return the set of an object like that of a map, and of anything else like that of a leaf."""
