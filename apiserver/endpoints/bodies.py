@@ -1,7 +1,6 @@
 """Request bodies: read up to the limit, parsed from JSON, YAML or protobuf; errors are upstream's."""
 
 import asyncio
-import re
 from typing import Any
 
 import orjson
@@ -102,13 +101,10 @@ async def parse_apply(raw: bytes) -> ApplyPatch:
     except ValueError:
         document = None
     if isinstance(document, dict) and not may_repeat_fields(raw, document):
-        return ApplyPatch(_whole_floats_as_integers(document) if _MAY_BE_FLOAT.search(raw) else document)
+        return ApplyPatch(_whole_floats_as_integers(document))
     if len(raw) >= MIN_THREAD_BYTES:
         return await asyncio.to_thread(_parse_apply_yaml, raw)
     return _parse_apply_yaml(raw)
-
-
-_MAY_BE_FLOAT = re.compile(rb"[0-9][.eE]|[0-9]{19}")
 
 
 def _whole_floats_as_integers(document: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +112,6 @@ def _whole_floats_as_integers(document: dict[str, Any]) -> dict[str, Any]:
     text = orjson.dumps(document)
     written = as_go_writes(text)
     plain: dict[str, Any] = document if written is text else orjson.loads(written)
-    floats_as_go_reads(plain)
     return plain
 
 
