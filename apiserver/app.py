@@ -110,7 +110,9 @@ async def serving(
         guard = _guard(config, store, table, clock, tracker)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
         admission_metrics = AdmissionMetrics()
-        await bootstrap(registry, _server_location(config), kruise=config.kruise)
+        await bootstrap(
+            registry, _server_location(config), kruise=config.kruise, has_manager=not config.empties_namespaces
+        )
         _install_plugins(config, registry, admission_metrics)
         crd_controller = CRDController(registry)
         crd_controller.load()

@@ -41,6 +41,7 @@ class Config:
         controllers: the value of --controllers: "*", names, and names with "-" before them.
         workers: controller → number of keys handled at a time, if it differs from the controller's default.
         resync: controller → seconds after which all its objects are handled again, 0 for never.
+        use_account_credentials: True if each controller acts as a ServiceAccount of its own.
         qps, burst: the limit of requests per second, and at once; below 0 there is no limit.
         metrics_any_port: True to use any free port if that one is taken.
         metrics_host, metrics_port: the address of /metrics, /healthz and /readyz; port 0 is any free one, None
@@ -57,6 +58,7 @@ class Config:
     controllers: tuple[str, ...] = ("*",)
     workers: Mapping[str, int] = field(default_factory=dict)
     resync: Mapping[str, float] = field(default_factory=dict)
+    use_account_credentials: bool = False
     qps: float = -1.0
     burst: int = 0
     metrics_host: str = "127.0.0.1"

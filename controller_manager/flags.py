@@ -39,6 +39,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         controllers=tuple(parsed.controllers),
         workers={spec.name: getattr(parsed, _workers(spec)) for spec in CONTROLLERS.values() if spec.flag},
         resync={"deployment": parsed.deployment_controller_sync_period},
+        use_account_credentials=parsed.use_service_account_credentials,
         qps=parsed.kube_api_qps,
         burst=parsed.kube_api_burst,
         metrics_host=parsed.metrics_bind_address.host,
@@ -171,6 +172,15 @@ def _controller_flags(group: "argparse._ArgumentGroup") -> None:
         default="0s",
         metavar="TIME",
         help="after which all Deployments are looked at again, 0s for never",
+    )
+    add(
+        "--use-service-account-credentials",
+        type=boolean,
+        nargs="?",
+        const=True,
+        default=False,
+        metavar="BOOL",
+        help="let each controller act as a ServiceAccount of its own in kube-system",
     )
     add("--root-ca-file", type=Path, metavar="FILE", help="what kube-root-ca.crt publishes in each namespace")
     add("--service-account-private-key-file", type=Path, metavar="FILE", help="the key for tokens in Secrets")

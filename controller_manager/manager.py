@@ -52,6 +52,8 @@ class Manager:
         self._recorder = Recorder(client, clock)
         dependencies = Dependencies(self.caches, client, self._recorder, clock, metrics.count)
         specs = config.selected_controllers()
+        accounts = {spec.account for spec in specs if spec.account and config.use_account_credentials}
+        self._clients = {account: client.for_account(account) for account in accounts}
         for spec in specs:  # indexes and views come before listeners, so that these find them filled
             self.caches.prepare_for(spec)
             metrics.include(spec, self.caches)
@@ -120,12 +122,12 @@ class Manager:
     async def _kubelets(self) -> AsyncIterator[None]:
         """Run the kubelets' server if kubelets are simulated and have certificates; nodes publish its address."""
         streams = self._config.streams
-        if streams is None or all(controller.spec.name != "kubelet" for controller in self.controllers):
+        kubelet = next((controller.spec for controller in self.controllers if controller.spec.name == "kubelet"), None)
+        if streams is None or kubelet is None:
             yield
             return
-        async with _run_kubelet_server(
-            serving_streams(self.caches, streams, self._clock, self._client.perform), streams
-        ) as port:
+        perform = self._client_of(kubelet).perform
+        async with _run_kubelet_server(serving_streams(self.caches, streams, self._clock, perform), streams) as port:
             endpoint = f"{streams.host}:{port}"
             self.caches.settings = replace(self.caches.settings, kubelet_endpoint=endpoint)
             yield
@@ -140,7 +142,12 @@ class Manager:
         workers = self._config.workers.get(spec.name, 0)
         if RECONCILES in spec.metrics:
             metrics.reconcilers[name] = workers or spec.workers
-        return Controller(spec, queue, dependencies, workers=workers)
+        own = replace(dependencies, server=self._client_of(spec))
+        return Controller(spec, queue, own, workers=workers)
+
+    def _client_of(self, spec: ControllerSpec) -> Client:
+        """Return the client as which a controller acts: that of its own account, or the manager's."""
+        return self._clients.get(spec.account, self._client)
 
     async def _resync(self, spec: ControllerSpec, seconds: float) -> None:
         while True:

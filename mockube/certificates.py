@@ -6,7 +6,7 @@
     kubelet.crt kubelet.key      of the simulated kubelets, which serve logs and exec
     apiserver-kubelet-client.*   with which the API server authenticates to kubelets
     sa.key sa.pub                signs the tokens of service accounts
-    tokens.csv                   the token of the same administrator
+    tokens.csv                   the tokens of the same administrator and of the controller manager
     made.json                    the contents of the certificates, so that a start need not read (and parse) them
 
 and, in a directory of their own, those of an etcd that requires client certificates:
@@ -29,7 +29,7 @@ from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
-from mockube.certificate_names import GROUP, RENEW_BEFORE, USER
+from mockube.certificate_names import GROUP, MANAGER, RENEW_BEFORE, USER
 from mockube.files import make_private_directory, write_private
 
 _SERVICE = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
@@ -49,10 +49,12 @@ class Certificates:
     Attributes:
         directory: the directory that contains them all.
         token: the administrator's token.
+        manager_token: the token of the controller manager.
     """
 
     directory: Path
     token: str
+    manager_token: str
 
     @property
     def authority(self) -> Path:
@@ -146,7 +148,7 @@ def ensure_certificates(directory: Path, names: Sequence[str], *, now: float) ->
 
         expiry = make_certificates(directory, names, now=now, write=partial(_write, directory))
         _record(directory, _FILES, names, expiry)
-    return Certificates(directory, _token(directory / "tokens.csv"))
+    return Certificates(directory, *_tokens(directory / "tokens.csv"))
 
 
 def ensure_etcd_certificates(directory: Path, names: Iterable[str], *, now: float) -> None:
@@ -197,15 +199,26 @@ def _write(directory: Path, name: str, content: bytes) -> None:
     write_private(directory / name, content)
 
 
-def _token(path: Path) -> str:
-    """Return the administrator's token, the first in the file; create a new one if the file has no usable token."""
+def _tokens(path: Path) -> tuple[str, str]:
+    """Return the tokens of the administrator, the first in the file, and of the manager; add those that it lacks."""
     try:
-        token = path.read_text().partition(",")[0]
+        lines = path.read_text().splitlines()
     except (FileNotFoundError, UnicodeDecodeError):
-        token = ""
-    if not _TOKEN.fullmatch(token):
-        from secrets import token_urlsafe  # most starts have a token
+        lines = []
+    token = _first_token(lines[:1])
+    manager_token = _first_token(line for line in lines[1:] if f",{MANAGER}," in line)
+    if not (token and manager_token):
+        from secrets import token_urlsafe  # most starts have tokens
 
-        token = token_urlsafe(32)
-        write_private(path, f'{token},{USER},{USER},"{GROUP}"\n')
-    return token
+        others = [line for line in lines[1:] if f",{MANAGER}," not in line]
+        manager_token = manager_token or token_urlsafe(32)
+        first = lines[0] if token else f'{token_urlsafe(32)},{USER},{USER},"{GROUP}"'
+        write_private(path, "\n".join((first, f"{manager_token},{MANAGER},{MANAGER}", *others, "")))
+        token = _first_token([first])
+    return token, manager_token
+
+
+def _first_token(lines: Iterable[str]) -> str:
+    """Return the first valid token, "" if there is none."""
+    tokens = (line.partition(",")[0] for line in lines)
+    return next((token for token in tokens if _TOKEN.fullmatch(token)), "")

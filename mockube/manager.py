@@ -64,6 +64,7 @@ def arguments(running: RunningControlPlane, options: ManagerOptions) -> list[str
     """Return the manager's flags."""
     return [
         f"--kubeconfig={_own_kubeconfig(running)}",
+        "--use-service-account-credentials",
         f"--root-ca-file={running.certificates.authority}",
         f"--cluster-signing-cert-file={running.certificates.authority}",
         f"--cluster-signing-key-file={running.certificates.authority_key}",
@@ -87,5 +88,5 @@ def _own_kubeconfig(running: RunningControlPlane) -> Path:
     """Write a kubeconfig that has only this server, whatever else the user's own has, and return its path."""
     path = running.directory / "controller-manager.kubeconfig"
     certificates = running.certificates
-    write_kubeconfig(path, ClusterAccess(running.url, certificates.authority.read_bytes(), certificates.token))
+    write_kubeconfig(path, ClusterAccess(running.url, certificates.authority.read_bytes(), certificates.manager_token))
     return path

@@ -75,6 +75,7 @@ def reconcile(outdated: Outdated, _: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="clusterrole-aggregation",
+    account="clusterrole-aggregation-controller",
     watches=(Watch(CLUSTER_ROLE, _aggregated),),
     observe=observe,
     reconcile=reconcile,

@@ -24,7 +24,6 @@ from controller_manager.reconcile.contract import (
     Key,
     ListAll,
     Listers,
-    Patch,
     Plan,
     Requeue,
     RequeueAfter,
@@ -35,7 +34,7 @@ from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.deletion import unless_gone
 from controller_manager.reconcile.kinds import EVERYTHING, NAMESPACE, POD, Kind
 from controller_manager.reconcile.pods import is_terminal
-from controller_manager.reconcile.retry_on_conflict import retry_on_conflict
+from controller_manager.reconcile.retry_on_conflict import retry_on_conflict, update
 from controller_manager.reconcile.times import format_time, parse_time
 
 FINALIZER = "kubernetes"
@@ -235,19 +234,20 @@ def _is_unsupported(error: ApiError) -> bool:
 
 def _write_conditions(namespace: Obj, remaining: RemainingContent, now: float) -> Generator[Action, Any, Obj | None]:
     """Write the conditions if they changed; return the namespace as stored, or None if it is gone."""
-    meta, status = namespace["metadata"], namespace.get("status") or {}
-    before = status.get("conditions") or []
+    before = (namespace.get("status") or {}).get("conditions") or []
     conditions = update_conditions(before, remaining, format_time(now))
     if conditions == before:
         return namespace
-    body = {"metadata": {"uid": meta["uid"]}, "status": {"conditions": conditions}}
+
+    def change(current: Obj) -> Obj:
+        return current | {"status": (current.get("status") or {}) | {"conditions": conditions}}
+
     try:
-        answer: Obj = yield Patch(NAMESPACE, meta["name"], body, "status")
+        return (yield from update(NAMESPACE, namespace, change=change, subresource="status"))
     except ApiError as error:
         if error.code == 404:
             return None
         raise
-    return answer
 
 
 def _finalize(namespace: Obj) -> Plan:
@@ -266,6 +266,7 @@ def _finalize(namespace: Obj) -> Plan:
 
 SPEC = ControllerSpec(
     name="namespace",
+    account="namespace-controller",
     watches=(Watch(NAMESPACE, _namespace_changed), Watch(POD), Watch(EVERYTHING, _content_changed)),
     observe=observe,
     reconcile=reconcile,

@@ -179,6 +179,7 @@ def _failure_patch(pod: Obj, condition: Obj | None, now: float) -> Patch:
 
 SPEC = ControllerSpec(
     name="podgc",
+    account="pod-garbage-collector",
     watches=(Watch(POD, pod_changed), Watch(NODE, node_changed)),
     observe=observe,
     reconcile=reconcile,

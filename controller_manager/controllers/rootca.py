@@ -90,6 +90,7 @@ def reconcile(observed: Observed, _: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="root-ca-certificate-publisher",
+    account="root-ca-cert-publisher",
     watches=(Watch(NAMESPACE, _namespace_changed), Watch(CONFIG_MAP, _config_map_changed)),
     observe=observe,
     reconcile=reconcile,

@@ -56,6 +56,7 @@ def reconcile(observed: Observed, _: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="serviceaccount",
+    account="service-account-controller",
     watches=(Watch(NAMESPACE, _namespace_changed), Watch(SERVICE_ACCOUNT, _account_deleted)),
     observe=observe,
     reconcile=reconcile,

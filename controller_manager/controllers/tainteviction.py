@@ -133,6 +133,7 @@ def _evict(pod: Obj, now: float, *, late: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="taint-eviction-controller",
+    account="node-controller",
     watches=(Watch(POD, _pod_changed), Watch(NODE, _node_changed)),
     observe=observe,
     reconcile=reconcile,

@@ -74,6 +74,7 @@ def _seconds_left(expiration: str, now: float) -> float:
 
 SPEC = ControllerSpec(
     name="tokencleaner",
+    account="token-cleaner",
     watches=(Watch(SECRET, _secret_changed),),
     observe=observe,
     reconcile=reconcile,

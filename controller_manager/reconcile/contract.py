@@ -371,6 +371,7 @@ class ControllerSpec:
         observe: returns everything that a plan needs from the caches, or None if there is nothing to do.
         reconcile: returns the plan; it must not read the caches again.
         source: the component of its Events: "deployment-controller".
+        account: the ServiceAccount in kube-system as which it acts, if controllers have accounts of their own.
         workers: how many keys are processed at a time; set by --concurrent-FLAG-syncs if `flag` is set.
         flag: the word in that flag: "deployment", "" for none.
         retries: how often a failing key is retried before it waits for the next event, None for ever.
@@ -391,6 +392,7 @@ class ControllerSpec:
     observe: Callable[[Listers, Key], Any]
     reconcile: Callable[[Any, float], Plan]
     source: str = ""
+    account: str = ""
     workers: int = 5
     flag: str = ""
     retries: int | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
@@ -12,6 +13,7 @@ import orjson
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
 from controller_manager.reconcile.contract import ListAll, Request
+from controller_manager.runtime.account_token import AccountToken
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.connection import Feed, LostError, Pool, Reply, ServerAddress
 from controller_manager.runtime.kubeconfig import ClientConfig, ClientConfigError
@@ -37,6 +39,7 @@ REQUEST_TIMEOUT = 70.0
 """Seconds after which an answer is given up; the server itself gives up after 60."""
 PAGE_SIZE = 500
 """Objects per page of a list (client-go tools/pager)."""
+UNAUTHORIZED = 401
 TOKEN_SECONDS = 60.0
 """Seconds after which a token file is read again (client-go transport NewCachedFileTokenSource)."""
 
@@ -105,6 +108,7 @@ class Client:
         self._heads_end = 0.0
         self._pool: Pool | None = None
         self._permit: Callable[[], bool] = lambda: True
+        self._account: AccountToken | None = None
 
     async def __aenter__(self) -> Self:
         self._pool = Pool(_address(self._access), limit=MAX_CONNECTIONS, permit=self._may_send)
@@ -118,6 +122,17 @@ class Client:
     def without_rate_limit(self, purpose: str) -> "Client":
         """Return another client of the same server without a rate limit, whose requests do not wait for this one's."""
         return Client(self._access, self._clock, user_agent=f"{self._agent}/{purpose}", observe=self._observe)
+
+    def for_account(self, name: str) -> "Client":
+        """Return a client over the same connections that acts as a ServiceAccount of kube-system."""
+        client = copy(self)
+        client.use_account(AccountToken(self, name, self._clock))
+        return client
+
+    def use_account(self, token: AccountToken) -> None:
+        """Send an account's token with each request, instead of the manager's own credentials."""
+        self._account = token
+        self._heads = {}
 
     @property
     def is_busy(self) -> bool:
@@ -237,6 +252,9 @@ class Client:
         """Send a request, once the rate limit allows it."""
         if self._bucket is not None:
             await self._bucket.wait()
+        if self._account is not None and self._account.is_due:
+            await self._account.renew()
+            self._heads.clear()
         return _StartedRequest(
             self._connections.exchange(self._message(call), seconds=REQUEST_TIMEOUT), self._clock.monotonic()
         )
@@ -263,6 +281,8 @@ class Client:
                     raise  # a write may have reached the server, and is not safe to repeat
                 reply = await (await self._begin(call)).reply
             code = reply.code
+            if code == UNAUTHORIZED and self._account is not None:
+                self._account.expire()
         except LostError as error:
             raise connection_lost(f"{call.method} {call.target}: {error}") from error
         finally:
@@ -289,7 +309,7 @@ class Client:
 
     def _build_head(self, accept: str, content_type: str) -> bytes:
         try:
-            token = self._access.bearer_token()
+            token = self._account.value if self._account is not None else self._access.bearer_token()
         except ClientConfigError as error:
             raise connection_lost(str(error)) from error
         fields = {

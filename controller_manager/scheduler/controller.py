@@ -280,6 +280,7 @@ def _release_room(observed: Observed, attempt: Attempt, *, now: float) -> None:
 
 SPEC = ControllerSpec(
     name="scheduler",
+    account="kube-scheduler",
     watches=(
         Watch(POD, pod_changed),
         Watch(NODE, node_changed),

@@ -13,7 +13,6 @@ from controller_manager.reconcile.contract import (
     DeleteAll,
     Get,
     ListAll,
-    Patch,
     Requeue,
     RequeueAfter,
     Update,
@@ -55,8 +54,8 @@ class Content:
             case Delete(kind=kind, key=key):
                 kept = [obj for obj in self.objects[kind.plural] if f"ns/{obj['metadata']['name']}" != key]
                 self.objects[kind.plural] = kept
-            case Patch(body=body):
-                return namespace(resourceVersion="4") | {"status": body["status"]}
+            case Update(obj=obj, subresource="status"):
+                return namespace(resourceVersion="4") | {"status": obj["status"]}
         return None
 
     @staticmethod
@@ -74,17 +73,21 @@ def run(make_world, reconcile):
     return run
 
 
+def status_updates(done):
+    return [update for update in done.of(Update) if update.subresource == "status"]
+
+
 def conditions_of(done):
-    [patch] = done.of(Patch)
-    conditions = patch.body["status"]["conditions"]
+    [update] = status_updates(done)
+    conditions = update.obj["status"]["conditions"]
     return {condition["type"]: condition["message"] for condition in conditions if condition["status"] == "True"}
 
 
 def test_an_empty_namespace_is_let_go_once_that_is_told(run):
     done = run(Content())
-    assert [type(request) for request in done.requests()] == [ListAll, ListAll, ListAll, Patch, Update]
+    assert [type(request) for request in done.requests()] == [ListAll, ListAll, ListAll, Update, Update]
     assert conditions_of(done) == {}
-    [update] = done.of(Update)
+    _, update = done.of(Update)
     assert update.subresource == "finalize"
     assert update.obj["spec"] == {"finalizers": []}
     assert update.obj["metadata"]["resourceVersion"] == "4"
@@ -107,7 +110,7 @@ def test_nothing_else_is_touched_while_a_pod_remains(run):
         "NamespaceContentRemaining": "Some resources are remaining: pods. has 1 resource instances"
     }
     assert done.of(RequeueAfter) == [RequeueAfter(16)]
-    assert done.of(Update) == []
+    assert [update.subresource for update in done.of(Update)] == ["status"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_a_namespace_stays_while_it_is_not_known_what_the_server_serves(run):
             "a.com/v1: no, example.com/v2: the server is away"
         )
     }
-    assert done.of(Update) == []
+    assert [update.subresource for update in done.of(Update)] == ["status"]
     assert run(Content(), served=Served()).actions == [RequeueAfter(1.0)]
 
 
@@ -176,10 +179,10 @@ def test_a_collection_that_turns_out_to_know_no_such_verb_is_taken_for_empty(run
 
 def test_conditions_keep_the_time_of_their_last_change_and_are_written_only_if_they_change(run):
     held = Content(configmaps=[an("a", finalizers=["x/y"])])
-    first = run(held).of(Patch)[0].body["status"]["conditions"]
+    first = status_updates(run(held))[0].obj["status"]["conditions"]
     current = namespace() | {"status": {"phase": "Terminating", "conditions": first}}
-    assert run(held, current=current, at=1_800_000_060.0).of(Patch) == []
-    after = run(Content(), current=current, at=1_800_000_060.0).of(Patch)[0].body["status"]["conditions"]
+    assert status_updates(run(held, current=current, at=1_800_000_060.0)) == []
+    after = status_updates(run(Content(), current=current, at=1_800_000_060.0))[0].obj["status"]["conditions"]
     times = {condition["type"]: condition["lastTransitionTime"] for condition in after}
     assert times["NamespaceContentRemaining"] == "2027-01-15T08:01:00Z"
     assert times["NamespaceDeletionDiscoveryFailure"] == "2027-01-15T08:00:00Z"
@@ -198,7 +201,7 @@ def test_the_last_word_is_said_again_when_others_were_faster(run):
     content, tries = Content(), []
 
     def answers(request):
-        if isinstance(request, Update):
+        if isinstance(request, Update) and request.subresource == "finalize":
             tries.append(request.obj["metadata"]["resourceVersion"])
             stale = errors.conflict("", "namespaces", name="ns", why=errors.STALE)
             return stale if len(tries) == 1 else None

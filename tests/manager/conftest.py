@@ -25,21 +25,24 @@ from patience import SECONDS
 from mockube.cluster import Cluster
 
 Kubectl = Any
+_FORBIDDEN = 'is forbidden: User "system:'
+"""A part of the message of a refusal by RBAC."""
 
 
 class Accidents(logging.Handler):
-    """Keeps the log lines of a cluster's controllers about reconciles that failed in a way nobody foresaw.
+    """Keeps the log lines of a cluster's controllers about reconciles that failed unforeseen, or for want of a role.
 
     Other tests of the same process have controllers that fail on purpose, in other threads than a `Cluster` has.
     """
 
     def __init__(self) -> None:
-        super().__init__(logging.ERROR)
+        super().__init__(logging.WARNING)
         self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.threadName == "mockube":
-            self.messages.append(self.format(record))
+        message = self.format(record)
+        if record.threadName == "mockube" and (record.levelno >= logging.ERROR or _FORBIDDEN in message):
+            self.messages.append(message)
 
 
 @pytest.fixture(scope="session")

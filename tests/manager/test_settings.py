@@ -2,6 +2,7 @@
 
 import pytest
 
+from apiserver.registry.bootstrap.access import access, manager_access
 from controller_manager.config import Config, ConfigError
 from controller_manager.flags import from_arguments
 from controller_manager.known_controllers import CONTROLLERS
@@ -25,6 +26,18 @@ def test_all_controllers_run_but_those_that_are_taken_out(said, missing):
     assert chosen(*said) == set(CONTROLLERS) - missing
 
 
+def test_every_controller_has_an_account_with_a_role():
+    roles = [binding for binding in (*access(), *manager_access(kruise=True)) if "roleRef" in binding]
+    bound = {
+        f"{subject.get('namespace')}/{subject['name']}"
+        for binding in roles
+        for subject in binding.get("subjects") or ()
+    }
+    own = {name: spec.account for name, spec in CONTROLLERS.items()}
+    assert own.pop("serviceaccount-token") == ""  # as upstream: it runs as the manager, before there are accounts
+    assert {f"kube-system/{account}" for account in own.values()} <= bound
+
+
 def test_names_alone_are_all_that_runs():
     assert chosen("deployment", "replicaset") == {"deployment", "replicaset"}
     assert chosen("-deployment") == set()
@@ -38,6 +51,7 @@ def test_flags_are_those_of_kube_controller_manager():
             "--concurrent-rc-syncs=2",
             "--deployment-controller-sync-period=1m30s",
             "--kube-api-qps=20",
+            "--use-service-account-credentials",
             "--kube-api-burst=30",
             "--leader-elect=false",
             "--metrics-bind-address=0.0.0.0:9090",
@@ -49,6 +63,7 @@ def test_flags_are_those_of_kube_controller_manager():
     assert (config.workers["deployment"], config.workers["replicationcontroller"]) == (7, 2)
     assert config.workers["statefulset"] == CONTROLLERS["statefulset"].workers
     assert (config.resync["deployment"], config.qps, config.burst, verbosity) == (90, 20, 30, 2)
+    assert config.use_account_credentials
     assert (config.election, config.metrics_host, config.metrics_port) == (None, "0.0.0.0", 9090)
     assert (config.settings.terminated_pod_gc_threshold, config.settings.node_monitor_grace) == (5, 0.5)
 

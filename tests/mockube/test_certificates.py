@@ -73,7 +73,19 @@ def test_the_administrator_is_in_the_group_that_may_do_everything(directory: Pat
     assert [part.value for part in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)] == ["system:masters"]
     assert certificates.tokens.read_text() == (
         f'{certificates.token},kubernetes-admin,kubernetes-admin,"system:masters"\n'
+        f"{certificates.manager_token},system:kube-controller-manager,system:kube-controller-manager\n"
     )
+
+
+def test_the_manager_gets_a_token_of_its_own_beside_those_that_are_there(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    kept = 'mine,kubernetes-admin,1,"system:masters"', "of-jane,jane,2"
+    (directory / "tokens.csv").write_text("\n".join(kept))
+    certificates = made(directory)
+    assert certificates.token == "mine"
+    manager = f"{certificates.manager_token},system:kube-controller-manager,system:kube-controller-manager"
+    assert certificates.tokens.read_text().splitlines() == [kept[0], manager, kept[1]]
+    assert made(directory) == certificates
 
 
 def test_kubelets_know_the_server_by_a_certificate_of_that_group(directory: Path) -> None:

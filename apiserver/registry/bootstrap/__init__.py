@@ -12,7 +12,7 @@ from functools import cache, partial
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, group_version
 from apiserver.api.user import User
-from apiserver.registry.bootstrap.access import RBAC, access
+from apiserver.registry.bootstrap.access import RBAC, access, manager_access
 from apiserver.registry.bootstrap.cluster import ServerLocation, cluster, namespaces
 from apiserver.registry.bootstrap.flow import flow
 from apiserver.registry.bootstrap.reconcile import binds_another_role, reconciled
@@ -32,34 +32,38 @@ LANES = 64
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver", validation="Ignore")
 
 
-async def bootstrap(registry: Registry, location: ServerLocation, *, kruise: bool = False) -> None:
+async def bootstrap(
+    registry: Registry, location: ServerLocation, *, kruise: bool = False, has_manager: bool = False
+) -> None:
     """Create the missing objects, and complete roles and bindings. The history of an empty store begins after that.
 
     Args:
         registry: the server's collaborators.
         location: the address, port and ranges of the server.
         kruise: whether to create the definitions of OpenKruise's workloads too.
+        has_manager: whether a mockube manager runs, whose accounts need roles.
     """
     store = registry.storage.store
     empty = not store.count("/registry/")
     await _create_missing(registry, namespaces())
-    await _complete(registry, _access())
+    roles = [*_access(), *(manager_access(kruise=kruise) if has_manager else ())]
+    await _complete(registry, roles)
     cluster_objects = cluster(location, registry.table, now=registry.timestamps.now())
-    await _create_missing(registry, [*cluster_objects, *_everywhere(), *(_workloads() if kruise else ())])
+    await _create_missing(registry, [*cluster_objects, *roles, *_flow(), *(_workloads() if kruise else ())])
     if empty and not store.is_shared:  # other servers may still watch from an older revision
         await store.compact(store.revision)
 
 
 @cache  # constants: objects are created from copies
-def _everywhere() -> tuple[Obj, ...]:
-    """Return the objects that are the same in all clusters."""
-    return (*_access(), *flow())
+def _access() -> tuple[Obj, ...]:
+    """Return the roles and bindings of all clusters."""
+    return tuple(access())
 
 
 @cache
-def _access() -> tuple[Obj, ...]:
-    """Return the roles and bindings."""
-    return tuple(access())
+def _flow() -> tuple[Obj, ...]:
+    """Return the objects of API Priority and Fairness."""
+    return tuple(flow())
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from apiserver.api.meta import Obj
 from apiserver.registry.bootstrap.controllers import CONTROLLER_ROLES, PREFIX
+from apiserver.registry.bootstrap.manager import KRUISE_BINDINGS, KRUISE_ROLES, MANAGER_BINDINGS, MANAGER_ROLES
 from apiserver.registry.bootstrap.roles import AGGREGATED, BINDINGS, CLUSTER_BINDINGS, CLUSTER_ROLES, ROLES
 from apiserver.registry.bootstrap.rules import rules
 
@@ -29,6 +30,14 @@ def access() -> Iterator[Obj]:
     for (namespace, name), subjects in BINDINGS.items():
         role = name if (namespace, name) in ROLES else name.removeprefix("system::")
         yield _binding(name, subjects, namespace=namespace, role=role)
+
+
+def manager_access(*, kruise: bool) -> Iterator[Obj]:
+    """Yield the roles and bindings of a mockube manager's accounts, of OpenKruise's controllers too if they run."""
+    for name, lines in (MANAGER_ROLES | KRUISE_ROLES if kruise else MANAGER_ROLES).items():
+        yield _object("ClusterRole", name, rules=rules(lines))
+    for name, (role, account) in (MANAGER_BINDINGS | KRUISE_BINDINGS if kruise else MANAGER_BINDINGS).items():
+        yield _binding(name, (f"ServiceAccount kube-system {account}",), role=role)
 
 
 def _aggregates(name: str) -> dict[str, str]:

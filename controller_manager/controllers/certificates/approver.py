@@ -105,6 +105,7 @@ def _access_review(csr: Obj, permission: Permission) -> Obj:
 
 SPEC = ControllerSpec(
     name="csrapproving",
+    account="certificate-controller",
     watches=(Watch(CERTIFICATE_SIGNING_REQUEST, enqueue_self),),
     observe=observe,
     reconcile=reconcile,

@@ -85,6 +85,7 @@ def _has_expired(csr: Obj, now: float) -> bool:
 
 SPEC = ControllerSpec(
     name="csrcleaner",
+    account="certificate-controller",
     watches=(Watch(CERTIFICATE_SIGNING_REQUEST),),
     observe=observe,
     reconcile=reconcile,

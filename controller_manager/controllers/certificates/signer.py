@@ -103,6 +103,7 @@ def certificate_life(requested: int | None, longest: float) -> timedelta:
 
 SPEC = ControllerSpec(
     name="csrsigning",
+    account="certificate-controller",
     watches=(Watch(CERTIFICATE_SIGNING_REQUEST, enqueue_self),),
     observe=observe,
     reconcile=reconcile,

@@ -188,6 +188,7 @@ def _refuse_empty_selector(deployment: Obj) -> Plan:
 
 SPEC = ControllerSpec(
     name="deployment",
+    account="deployment-controller",
     source="deployment-controller",
     flag="deployment",
     retries=15,

@@ -294,6 +294,7 @@ def _sync_target_pod(disturbed: TargetPod, now: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="disruption",
+    account="disruption-controller",
     watches=(
         Watch(DISRUPTION_BUDGET, enqueue_self),
         Watch(POD, pod_changed),

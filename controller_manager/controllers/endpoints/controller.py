@@ -118,6 +118,7 @@ def _write(observed: Observed) -> Plan:
 
 SPEC = ControllerSpec(
     name="endpoint",
+    account="endpoint-controller",
     watches=(Watch(SERVICE, enqueue_self), Watch(POD, pod_changed), Watch(ENDPOINTS, endpoints_changed)),
     observe=observe,
     reconcile=reconcile,

@@ -134,6 +134,7 @@ NUMBER_OF_SLICES = Gauge(
 
 SPEC = ControllerSpec(
     name="endpointslice",
+    account="endpointslice-controller",
     watches=(
         Watch(SERVICE, enqueue_self),
         Watch(POD, pod_changed),

@@ -99,6 +99,7 @@ def reconcile(observed: Observed | StaleSlices, now: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="endpointslicemirroring",
+    account="endpointslicemirroring-controller",
     watches=(
         Watch(ENDPOINTS, enqueue_self),
         Watch(SERVICE, service_changed),

@@ -317,6 +317,7 @@ def _release_patches(item: Item, uids: Collection[str]) -> Patches:
 
 SPEC = ControllerSpec(
     name="garbagecollector",
+    account="generic-garbage-collector",
     watches=(Watch(EVERYTHING, _marked_keys),),
     observe=observe,
     reconcile=reconcile,

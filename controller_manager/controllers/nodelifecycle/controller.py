@@ -144,6 +144,7 @@ def _update_taints(node: Obj, now: float, *, evict: bool) -> Plan:
 
 SPEC = ControllerSpec(
     name="nodelifecycle",
+    account="node-controller",
     watches=(Watch(NODE, _node_key), Watch(LEASE), Watch(POD)),
     observe=observe,
     reconcile=reconcile,

@@ -286,6 +286,7 @@ def controller_of_kind(row: OwnerKind) -> ControllerSpec:
         observe=partial(observe, row),
         reconcile=reconcile,
         source=row.source,
+        account=row.source,
         flag=row.flag,
         min_interval=MIN_INTERVAL,
         queue=row.queue,

@@ -182,6 +182,7 @@ def _report_invalid(parent: Obj, failure: ReplicaFailure, *, now: float) -> Plan
 
 SPEC = ControllerSpec(
     name="statefulset",
+    account="statefulset-controller",
     watches=(
         Watch(STATEFUL_SET, enqueue_self),
         Watch(POD, pod_changed(STATEFUL_SET, adopters(STATEFUL_SET), _matters)),

@@ -105,6 +105,7 @@ def _new_claim(pod: Obj, name: str, template: Obj) -> Obj:
 
 SPEC = ControllerSpec(
     name="ephemeral-volume",
+    account="ephemeral-volume-controller",
     watches=(Watch(POD, pod_added), Watch(CLAIM, claim_deleted)),
     observe=observe,
     reconcile=reconcile,

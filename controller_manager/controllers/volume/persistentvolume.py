@@ -243,6 +243,7 @@ def _reclaim(volume: Obj, now: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="persistentvolume-binder",
+    account="persistent-volume-binder",
     watches=(
         Watch(CLAIM, enqueue_self),
         Watch(CLAIM, claim_deleted),

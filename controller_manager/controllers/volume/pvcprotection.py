@@ -137,6 +137,7 @@ def _late_pods(observed: Observed) -> Generator[Action, Any, Sequence[Obj]]:
 
 SPEC = ControllerSpec(
     name="pvc-protection",
+    account="pvc-protection-controller",
     watches=(Watch(CLAIM, claim_changed), Watch(POD, pod_changed)),
     observe=observe,
     reconcile=reconcile,

@@ -59,6 +59,7 @@ def reconcile(observed: Observed, now: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="pv-protection",
+    account="pv-protection-controller",
     watches=(Watch(VOLUME, volume_changed),),
     observe=observe,
     reconcile=reconcile,

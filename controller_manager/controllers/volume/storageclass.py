@@ -37,6 +37,7 @@ def reconcile(missing: MissingClasses, now: float) -> Plan:
 
 SPEC = ControllerSpec(
     name="storageclass",
+    account="storageclass-controller",
     watches=(Watch(STORAGE_CLASS),),
     observe=observe,
     reconcile=reconcile,

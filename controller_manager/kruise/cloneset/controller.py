@@ -269,6 +269,7 @@ def _write_status(observed: Observed, status: Obj) -> Generator[Action, Any, Obj
 SPEC = with_reconcile_metrics(
     ControllerSpec(
         name="cloneset",
+        account="kruise-manager",
         source="cloneset-controller",
         workers=3,
         flag="cloneset",

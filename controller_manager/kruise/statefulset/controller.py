@@ -185,6 +185,7 @@ def _write_status(
 SPEC = with_reconcile_metrics(
     ControllerSpec(
         name="advancedstatefulset",
+        account="kruise-manager",
         source="statefulset-controller",
         workers=3,
         flag="advancedstatefulset",

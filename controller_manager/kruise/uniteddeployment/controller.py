@@ -379,6 +379,7 @@ def _write_status(run: SyncContext, report: Report) -> Plan:
 SPEC = with_reconcile_metrics(
     ControllerSpec(
         name="uniteddeployment",
+        account="kruise-manager",
         source="uniteddeployment-controller",
         workers=3,
         flag="uniteddeployment",

@@ -209,6 +209,7 @@ def _renew_lease(observed: Observed, now: float) -> Steps:
 
 SPEC = ControllerSpec(
     name="node",
+    account="simulated-nodes",
     watches=(Watch(NODE, _node_changed), Watch(LEASE)),
     observe=observe,
     reconcile=reconcile,

@@ -174,6 +174,7 @@ def _delete_pod(pod: Obj) -> Plan:
 
 SPEC = ControllerSpec(
     name="kubelet",
+    account="simulated-nodes",
     watches=(Watch(POD, _pod_changed), Watch(NODE, _node_changed)),
     observe=observe,
     reconcile=reconcile,
