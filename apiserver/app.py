@@ -113,7 +113,7 @@ async def serving(
         await bootstrap(
             registry, _server_location(config), kruise=config.kruise, has_manager=not config.empties_namespaces
         )
-        _install_plugins(config, registry, admission_metrics)
+        _install_plugins(config, registry, admission_metrics, guard, release.minor)
         crd_controller = CRDController(registry)
         crd_controller.load()
         renderer = Renderer(clock, Tables(release.definitions, registry.customs.columns))
@@ -212,9 +212,18 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
     return registry
 
 
-def _install_plugins(config: Config, registry: Registry, metrics: AdmissionMetrics) -> None:
+def _install_plugins(
+    config: Config, registry: Registry, metrics: AdmissionMetrics, guard: AuthorizationGuard, minor: int
+) -> None:
     """Install the admission plug-ins, which are for clients: what a new cluster has is made without them."""
-    context = PluginContext(registry, metrics, has_controllers=not config.empties_namespaces, kruise=config.kruise)
+    context = PluginContext(
+        registry,
+        metrics,
+        guard.authorizer,
+        minor,
+        has_controllers=not config.empties_namespaces,
+        kruise=config.kruise,
+    )
     plugins = enabled_plugins(context, config.enable_admission_plugins, config.disable_admission_plugins)
     registry.admission.install(plugins)
 

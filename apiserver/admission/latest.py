@@ -1,16 +1,19 @@
-"""Values that plug-ins compute from all objects of a kind, such as the default class; recomputed on changes."""
+"""Views of stored objects for plug-ins: single ones, all of a namespace, and values computed from all of a kind."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from apiserver.registry.storage import map_store_errors
-from etcd.store import Compacted, KeyValue, Page, Watcher
+from etcd.store import Compacted, Event, KeyValue, Page, Watcher
 
 T = TypeVar("T")
 
+MAX_PARSED = 10_000
+"""The number of objects that ParsedObjects keeps something for."""
+
 
 class RangeWatcher(Protocol):
-    """The part of a store that `ComputedValue` uses."""
+    """The part of a store that reads and watches all keys under a prefix."""
 
     def range(self, prefix: str) -> Page:
         """Return the newest state of all keys under a prefix."""
@@ -66,3 +69,78 @@ class ComputedValue(Generic[T]):
         self._changes = self._store.watch(self._prefix, after=page.revision)
         self._value = self._compute(page.items)
         return self._value
+
+
+class NamespaceLister(Generic[T]):
+    """All objects of a namespaced kind by namespace, parsed once and kept up to date with each event (a lister).
+
+    Args:
+        store: the store.
+        prefix: the prefix of the kind, such as "/registry/limitranges/".
+        parse: makes what is kept of an object.
+    """
+
+    def __init__(self, store: RangeWatcher, prefix: str, parse: Callable[[KeyValue], T]) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._parse = parse
+        self._changes: Watcher | None = None
+        self._objects: dict[str, dict[str, T]] = {}
+
+    def get(self, namespace: str) -> Sequence[T]:
+        """Return the objects that are stored in a namespace now, in the order of their names."""
+        try:
+            while self._changes is None or (events := self._changes.next_nowait()):
+                if self._changes is None:
+                    self._list()
+                else:
+                    self._apply(events)
+        except Compacted:  # too much has changed since the last call
+            self._list()
+        objects = self._objects.get(namespace)
+        return [objects[key] for key in sorted(objects)] if objects else ()
+
+    def _list(self) -> None:
+        if self._changes is not None:
+            self._changes.close()
+        page = self._store.range(self._prefix)
+        self._changes = self._store.watch(self._prefix, after=page.revision)
+        self._objects = {}
+        for kv in page.items:
+            self._objects.setdefault(self._namespace(kv.key), {})[kv.key] = self._parse(kv)
+
+    def _apply(self, events: Sequence[Event]) -> None:
+        for event in events:
+            namespace = self._namespace(event.key)
+            if event.kv is not None:
+                self._objects.setdefault(namespace, {})[event.key] = self._parse(event.kv)
+            elif objects := self._objects.get(namespace):
+                objects.pop(event.key, None)
+                if not objects:
+                    del self._objects[namespace]
+
+    def _namespace(self, key: str) -> str:
+        return key[len(self._prefix) :].partition("/")[0]
+
+
+class ParsedObjects(Generic[T]):
+    """Values made of single objects, such as the policy of a namespace, kept while the object stays as it is.
+
+    Args:
+        parse: makes what is kept of an object.
+    """
+
+    def __init__(self, parse: Callable[[KeyValue], T]) -> None:
+        self._parse = parse
+        self._parsed: dict[str, tuple[KeyValue, T]] = {}
+
+    def get(self, kv: KeyValue) -> T:
+        """Return what is made of a stored object."""
+        known = self._parsed.get(kv.key)
+        if known is not None and known[0] is kv:
+            return known[1]
+        if len(self._parsed) >= MAX_PARSED:
+            self._parsed.clear()  # some may be of objects that are long gone
+        value = self._parse(kv)
+        self._parsed[kv.key] = kv, value
+        return value

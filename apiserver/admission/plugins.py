@@ -8,13 +8,29 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from apiserver.admission.always import AlwaysAdmit, AlwaysDeny
+from apiserver.admission.always_pull_images import AlwaysPullImages
 from apiserver.admission.certificate_requester import CertificateRequester
+from apiserver.admission.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+    ClusterTrustBundleAttest,
+)
+from apiserver.admission.default_ingress_class import DefaultIngressClass
 from apiserver.admission.default_storage_class import DefaultStorageClass
+from apiserver.admission.extended_resource_toleration import ExtendedResourceToleration
 from apiserver.admission.kruise_sets import KruiseSets
+from apiserver.admission.limit_ranger import LimitRanger
 from apiserver.admission.matching import Matcher
 from apiserver.admission.metrics import AdmissionMetrics
 from apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from apiserver.admission.owner_references import OwnerReferencesPermissionEnforcement
+from apiserver.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from apiserver.admission.pod_node_selector import PodNodeSelector
+from apiserver.admission.podsecurity.plugin import PodSecurity
 from apiserver.admission.priority import Priority
+from apiserver.admission.resource_quota import ResourceQuota
+from apiserver.admission.runtime_class import RuntimeClass
 from apiserver.admission.storage_protection import StorageObjectInUseProtection
 from apiserver.admission.united_deployment import UnitedDeployments
 from apiserver.admission.webhook.caller import WebhookCaller
@@ -22,6 +38,7 @@ from apiserver.admission.webhook.mutating import MutatingAdmissionWebhook
 from apiserver.admission.webhook.objects import ReviewObjects
 from apiserver.admission.webhook.validating import ValidatingAdmissionWebhook
 from apiserver.registry.admission import Plugin
+from apiserver.registry.authorizer import Authorizer
 from apiserver.registry.context import Registry
 from etcd.store import Store
 
@@ -32,12 +49,16 @@ class PluginContext(NamedTuple):
     Attributes:
         registry: the collaborators of the verbs.
         metrics: counts the calls of webhooks.
+        authorizer: decides who may do what.
+        minor: the minor number of the release that the server plays.
         has_controllers: whether a controller manager runs; the defaults are without what only one that runs allows.
         kruise: whether OpenKruise's workloads are served.
     """
 
     registry: Registry
     metrics: AdmissionMetrics
+    authorizer: Authorizer
+    minor: int
     has_controllers: bool = True
     kruise: bool = False
 
@@ -91,23 +112,47 @@ def _with_kruise(context: PluginContext) -> bool:
 ORDERED: Sequence[PluginRow] = (
     PluginRow("AlwaysAdmit", lambda _: AlwaysAdmit(), never),
     PluginRow("NamespaceLifecycle", lambda context: NamespaceLifecycle(context.store)),
+    PluginRow("LimitRanger", lambda context: LimitRanger(context.store)),
+    PluginRow("AlwaysPullImages", lambda _: AlwaysPullImages(), never),
+    PluginRow("PodSecurity", lambda context: PodSecurity(context.store, context.minor)),
+    PluginRow("PodNodeSelector", lambda context: PodNodeSelector(context.store), never),
     PluginRow("Priority", lambda context: Priority(context.store)),
+    PluginRow("ExtendedResourceToleration", lambda _: ExtendedResourceToleration(), never),
     PluginRow("DefaultStorageClass", lambda context: DefaultStorageClass(context.store)),
     # controllers remove its finalizers
     PluginRow("StorageObjectInUseProtection", lambda _: StorageObjectInUseProtection(), _with_controllers),
+    PluginRow(
+        "OwnerReferencesPermissionEnforcement",
+        lambda context: OwnerReferencesPermissionEnforcement(context.authorizer, context.registry.table),
+        never,
+    ),
+    PluginRow("PersistentVolumeClaimResize", lambda context: PersistentVolumeClaimResize(context.store)),
+    PluginRow("RuntimeClass", lambda context: RuntimeClass(context.store)),
+    PluginRow("CertificateApproval", lambda context: CertificateApproval(context.authorizer)),
+    PluginRow("CertificateSigning", lambda context: CertificateSigning(context.authorizer)),
+    PluginRow("ClusterTrustBundleAttest", lambda context: ClusterTrustBundleAttest(context.authorizer)),
+    PluginRow("CertificateSubjectRestriction", lambda _: CertificateSubjectRestriction()),
+    PluginRow("DefaultIngressClass", lambda context: DefaultIngressClass(context.store)),
     # upstream's strategy of CertificateSigningRequests does this
     PluginRow(
         "CertificateRequester", lambda each: CertificateRequester(each.registry.timestamps.now), is_switchable=False
     ),
     # OpenKruise's webhooks do this
     PluginRow(
-        "UnitedDeployment", lambda each: UnitedDeployments(each.registry.schema), _with_kruise, is_switchable=False
+        "UnitedDeployment",
+        lambda context: UnitedDeployments(context.registry.schema),
+        _with_kruise,
+        is_switchable=False,
     ),
     PluginRow(
-        "KruiseSets", lambda each: KruiseSets(each.registry.schema, each.store), _with_kruise, is_switchable=False
+        "KruiseSets",
+        lambda context: KruiseSets(context.registry.schema, context.store),
+        _with_kruise,
+        is_switchable=False,
     ),
     PluginRow("MutatingAdmissionWebhook", lambda each: MutatingAdmissionWebhook(each.store, each.webhook_caller())),
     PluginRow("ValidatingAdmissionWebhook", lambda each: ValidatingAdmissionWebhook(each.store, each.webhook_caller())),
+    PluginRow("ResourceQuota", lambda context: ResourceQuota(context.registry)),
     PluginRow("AlwaysDeny", lambda _: AlwaysDeny(), never),
 )
 SWITCHABLE: Sequence[str] = sorted(row.name for row in ORDERED if row.is_switchable)

@@ -7,6 +7,7 @@ from apiserver.admission.plugins import ORDERED, PluginContext, enabled_plugins
 from apiserver.api.errors import ApiError
 from apiserver.api.user import User
 from apiserver.app import serving
+from apiserver.auth.authorization import AlwaysAllow, AuthorizerUnion
 from apiserver.config import Config, ConfigError, check, from_arguments
 from apiserver.registry.admission import ALL, CREATE, Attributes, Chain, Handles, forbidden
 from apiserver.registry.options import Target
@@ -122,7 +123,7 @@ def test_the_options_of_a_write_are_an_object_of_their_kind(rows, operation, giv
 @pytest.fixture
 async def context():
     async with serving(check(Config(secure_port=0))) as running:
-        yield PluginContext(running.registry, AdmissionMetrics())
+        yield PluginContext(running.registry, AdmissionMetrics(), AuthorizerUnion([AlwaysAllow()]), 37)
 
 
 def names(plugins):

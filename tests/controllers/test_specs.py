@@ -18,6 +18,7 @@ KNOWN = {  # name: (component, queue if it is not the name)
     "csrsigning": ("", "certificate"),
     "deployment": ("deployment-controller", ""),
     "disruption": ("controllermanager", ""),
+    "resourcequota": ("resourcequota-controller", "resourcequota_primary"),
     "endpoint": ("endpoint-controller", ""),
     "endpointslice": ("endpoint-slice-controller", "endpoint_slice"),
     "endpointslicemirroring": ("endpoint-slice-mirroring-controller", "endpoint_slice_mirroring"),

@@ -16,11 +16,13 @@ from mockube.threads import in_thread
 
 RELEASES = ("1.37", "1.30", "1.25")
 MERGE = "application/merge-patch+json"
-QUOTAS = "/api/v1/namespaces/default/resourcequotas"
-QUOTA = (
-    '299 - "mockube has no ResourceQuota admission plug-in and no controller for it: this ResourceQuota is stored, but '
-    'counts and limits nothing"'
+SCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+SCALER = (
+    '299 - "mockube has no HorizontalPodAutoscaler controller: this HorizontalPodAutoscaler is stored, but scales '
+    'nothing"'
 )
+TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
+SPEC: Obj = {"spec": {"maxReplicas": 1, "scaleTargetRef": TARGET}}
 
 
 def collection(row: Resource) -> str:
@@ -52,51 +54,37 @@ def test_every_version_of_a_kind_that_is_never_carried_out_says_so_and_no_other_
 
 
 @pytest.fixture
-def quota(wires: Callable[[str], Any]) -> Any:
-    """A connection to a server that has a ResourceQuota named q."""
+def scaler(wires: Callable[[str], Any]) -> Any:
+    """A connection to a server that has a HorizontalPodAutoscaler named q."""
     wire = wires("1.37")
-    wire.expect(201, "POST", QUOTAS, {"metadata": {"name": "q"}})
+    wire.expect(201, "POST", SCALERS, {"metadata": {"name": "q"}} | SPEC)
     yield wire
-    wire.expect(200, "DELETE", f"{QUOTAS}/q")
+    wire.expect(200, "DELETE", f"{SCALERS}/q")
 
 
 @pytest.mark.parametrize("media", [MERGE, "application/strategic-merge-patch+json"])
-def test_updates_and_patches_say_it_too(quota: Any, media: str) -> None:
-    old = quota.get(f"{QUOTAS}/q")
-    change = {"spec": {"hard": {"pods": "1"}}}
-    assert notices(quota.ask("PUT", f"{QUOTAS}/q", old | change)) == [QUOTA]
-    assert notices(quota.ask("PATCH", f"{QUOTAS}/q", change, Content_Type=media)) == [QUOTA]
+def test_updates_and_patches_say_it_too(scaler: Any, media: str) -> None:
+    old = scaler.get(f"{SCALERS}/q")
+    change = {"spec": SPEC["spec"] | {"maxReplicas": 2}}
+    assert notices(scaler.ask("PUT", f"{SCALERS}/q", old | change)) == [SCALER]
+    assert notices(scaler.ask("PATCH", f"{SCALERS}/q", change, Content_Type=media)) == [SCALER]
 
 
-def test_reads_writes_of_the_status_refusals_and_deletions_do_not(quota: Any) -> None:
-    status = {"status": {"used": {"pods": "1"}}}
-    whole = {"kind": "ResourceQuota", "apiVersion": "v1", "metadata": {"name": "q"}} | status
+def test_reads_writes_of_the_status_refusals_and_deletions_do_not(scaler: Any) -> None:
+    status = {"status": {"desiredReplicas": 1}}
+    whole = (
+        {"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2", "metadata": {"name": "q"}} | SPEC | status
+    )
     for method, path, body, code in (
-        ("GET", f"{QUOTAS}/q", None, 200),
-        ("GET", QUOTAS, None, 200),
-        ("PATCH", f"{QUOTAS}/q/status", status, 200),
-        ("PUT", f"{QUOTAS}/q/status", whole, 200),
-        ("POST", QUOTAS, {"metadata": {"name": "no name"}}, 422),
-        ("DELETE", f"{QUOTAS}/q?dryRun=All", None, 200),
+        ("GET", f"{SCALERS}/q", None, 200),
+        ("GET", SCALERS, None, 200),
+        ("PATCH", f"{SCALERS}/q/status", status, 200),
+        ("PUT", f"{SCALERS}/q/status", whole, 200),
+        ("POST", SCALERS, {"metadata": {"name": "no name"}}, 422),
+        ("DELETE", f"{SCALERS}/q?dryRun=All", None, 200),
     ):
-        answer = quota.ask(method, path, body, Content_Type=MERGE if method == "PATCH" else "application/json")
+        answer = scaler.ask(method, path, body, Content_Type=MERGE if method == "PATCH" else "application/json")
         assert (answer.code, answer.warnings) == (code, ()), (method, path)
-
-
-def test_an_update_that_creates_says_it_too(wires: Callable[[str], Any]) -> None:
-    wire, path = wires("1.37"), "/apis/node.k8s.io/v1/runtimeclasses/made-by-put"
-    runtime_class = {"metadata": {"name": "made-by-put"}, "handler": "h", "overhead": {"podFixed": {"cpu": "1m"}}}
-    expected = [
-        (
-            '299 - "mockube has no RuntimeClass admission plug-in: this RuntimeClass is stored, but Pods get neither '
-            'its overhead nor its scheduling"'
-        )
-    ]
-    created = wire.ask("PUT", path, runtime_class)
-    assert (created.code, notices(created)) == (201, expected)
-    meta = {"name": "made-by-put", "resourceVersion": created.obj["metadata"]["resourceVersion"]}
-    again = wire.ask("PUT", path, runtime_class | {"metadata": meta})
-    assert (again.code, notices(again)) == (200, expected)
 
 
 def test_only_a_claim_that_grows_is_told_that_volumes_do_not(wires: Callable[[str], Any]) -> None:
@@ -126,7 +114,7 @@ def test_only_a_claim_that_grows_is_told_that_volumes_do_not(wires: Callable[[st
 
 
 def test_what_a_pod_names_need_not_exist_and_nothing_is_filled_in(wires: Callable[[str], Any]) -> None:
-    spec = {"containers": [{"name": "a", "image": "a"}], "serviceAccountName": "nobody", "runtimeClassName": "nothing"}
+    spec = {"containers": [{"name": "a", "image": "a"}], "serviceAccountName": "nobody"}
     path = "/api/v1/namespaces/default/pods?dryRun=All"
     named = wires("1.37").expect(201, "POST", path, {"metadata": {"name": "a"}, "spec": spec})["spec"]
     assert named["serviceAccountName"] == "nobody"
@@ -139,7 +127,7 @@ def test_what_a_pod_names_need_not_exist_and_nothing_is_filled_in(wires: Callabl
 def test_a_server_can_be_told_not_to_say_it(tokens: Any, connect: Any) -> None:
     config = check(Config(secure_port=0, token_auth_file=tokens, warn_unsupported=False))
     with in_thread(serving(config)) as running, connect(running.url) as wire:
-        answer = wire.ask("POST", QUOTAS, {"metadata": {"name": "q"}})
+        answer = wire.ask("POST", SCALERS, {"metadata": {"name": "q"}} | SPEC)
         assert (answer.code, answer.warnings) == (201, ())
 
 

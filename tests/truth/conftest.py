@@ -15,6 +15,8 @@ from controller_manager.runtime.kubeconfig import ClientConfig
 from mockube.threads import in_thread
 
 TOKEN = "truth"
+NOT_RECORDED: tuple[str, ...] = ()
+"""The default admission plug-ins that the recorded servers did without."""
 CONTROLLERS = ("*", "-scheduler", "-kubelet", "-storageclass")
 """The controllers whose work the recorded answers show: no pod had a node, and there was no default storage class."""
 
@@ -28,8 +30,14 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def config(tokens: Path, **settings: Any) -> Config:
-    """Return the settings of a server that sends the warnings of real servers alone."""
-    return Config(secure_port=0, token_auth_file=tokens, warn_unsupported=False, **settings)
+    """Return the settings of a server that sends the warnings of real servers alone, with the recorded plug-ins."""
+    return Config(
+        secure_port=0,
+        token_auth_file=tokens,
+        warn_unsupported=False,
+        disable_admission_plugins=NOT_RECORDED,
+        **settings,
+    )
 
 
 @pytest.fixture(scope="module")

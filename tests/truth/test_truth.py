@@ -19,7 +19,9 @@ RECORDED = {"kube-apiserver-1.20.2": 72, "apiextensions-1.36.4": 39}
 SUITES = (*RECORDED, "own")
 NOT_BUILT = "not-built"
 """The reason of differences that are out of scope until a feature is built."""
-CONTROLLED = frozenset(("read-table-apps", "write-generation", "write-propagation", "write-scale", "write-status"))
+CONTROLLED = frozenset(
+    ("read-table-apps", "write-generation", "write-propagation", "write-quota", "write-scale", "write-status")
+)
 """Scenarios that ask for what controllers do."""
 WAIT_FOR_NOTHING = 5
 """Seconds to wait, in scenarios that wait for what a missing feature does, for what cannot come."""

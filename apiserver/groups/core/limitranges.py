@@ -10,7 +10,6 @@ from apiserver.api.validation.combinators import Check
 from apiserver.api.validation.contract import same_on_update
 from apiserver.api.validation.resource_lists import HUGE_PAGES, container_resource_name, is_native, resource_name
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.notices import stored
 from apiserver.groups.quantities import round_up_to_milli
 from apiserver.groups.strategy import PLAIN
 
@@ -142,5 +141,4 @@ LIMIT_RANGE = BuiltinKind(
     default=default_limit_range,
     strategy=PLAIN,
     validator=same_on_update(_range),
-    notices=stored("LimitRange", "has no LimitRanger admission plug-in", "sets no defaults and enforces no limits"),
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
-from apiserver.api.meta import Obj, metadata, name_of
+from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
@@ -12,7 +12,6 @@ from apiserver.groups.cells import Cells, mapping, text_of
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import NO_COLLECTION_DELETE, BuiltinKind
-from apiserver.groups.notices import Notice
 from apiserver.groups.strategy import Strategy, keep_field, status_updating, unchanged, updating
 
 NAME_LABEL = "kubernetes.io/metadata.name"
@@ -84,23 +83,6 @@ def _namespace_cells(obj: Obj) -> Cells:
     return [name_of(obj), text_of(mapping(obj, "status"), "phase"), age(obj)]
 
 
-_POD_SECURITY = "pod-security.kubernetes.io/"
-
-
-def _has_pod_security_labels(new: Obj, _old: Obj | None) -> bool:
-    return any(name.startswith(_POD_SECURITY) for name in metadata(new).get("labels") or ())
-
-
-_NOTICES = (
-    Notice(
-        "mockube has no PodSecurity admission plug-in: the pod-security.kubernetes.io labels of this Namespace are "
-        "stored, but no Pod is checked",
-        f"with a label `{_POD_SECURITY}*`",
-        _has_pod_security_labels,
-    ),
-)
-
-
 NAMESPACE = BuiltinKind(
     "",
     "Namespace",
@@ -117,5 +99,4 @@ NAMESPACE = BuiltinKind(
     field_labels=at_paths("status.phase"),
     printer=Printer(columns=(NAME, Column("Status", f"{CORE}NamespaceStatus#phase"), AGE), cells=_namespace_cells),
     name_rule=names.dns1123_label,
-    notices=_NOTICES,
 )

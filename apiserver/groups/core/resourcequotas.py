@@ -12,7 +12,6 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, mapping, quantity_text
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.notices import stored
 from apiserver.groups.quantities import round_up_to_milli
 from apiserver.groups.strategy import Strategy, creation, status_updating, updating
 
@@ -172,8 +171,5 @@ RESOURCE_QUOTA = BuiltinKind(
             AGE,
         ),
         cells=_resource_quota,
-    ),
-    notices=stored(
-        "ResourceQuota", "has no ResourceQuota admission plug-in and no controller for it", "counts and limits nothing"
     ),
 )

@@ -12,7 +12,6 @@ from apiserver.groups.cells import Cells, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.core.pods.scheduling import tolerations
 from apiserver.groups.kind import BuiltinKind
-from apiserver.groups.notices import NO_RUNTIME_CLASSES, has, stored
 from apiserver.groups.quantities import round_up_to_milli
 from apiserver.groups.strategy import PINNED
 
@@ -52,12 +51,5 @@ RUNTIME_CLASS = BuiltinKind(
     validator=Validator(_validate_runtime_class, _runtime_class_update),
     printer=Printer(
         columns=(NAME, Column("Handler", "io.k8s.api.node.v1.RuntimeClass#handler"), AGE), cells=_runtime_class_cells
-    ),
-    notices=stored(
-        "RuntimeClass",
-        NO_RUNTIME_CLASSES,
-        "Pods get neither its overhead nor its scheduling",
-        "with `overhead` or `scheduling`",
-        has("overhead", "scheduling"),
     ),
 )

@@ -10,7 +10,7 @@ from apiserver.groups.core.pods.updates import ephemeral_containers_update, stat
 from apiserver.groups.core.pods.validation import new_pod, resize
 from apiserver.groups.field_labels import Fields
 from apiserver.groups.kind import ALL, BuiltinKind
-from apiserver.groups.notices import NO_DEVICES, NO_GROUPS, NO_RUNTIME_CLASSES, Notice, specifies
+from apiserver.groups.notices import NO_DEVICES, NO_GROUPS, Notice, specifies
 
 
 def pod(pod: Obj) -> Fields:
@@ -57,11 +57,6 @@ _NOTICES = (
         f"mockube {NO_DEVICES}: this Pod is scheduled and started without its resourceClaims",
         "with `spec.resourceClaims`",
         specifies("resourceClaims"),
-    ),
-    Notice(
-        f"mockube {NO_RUNTIME_CLASSES}: this Pod gets neither the overhead nor the scheduling of its RuntimeClass",
-        "with `spec.runtimeClassName`",
-        specifies("runtimeClassName"),
     ),
     Notice(
         f"mockube {NO_GROUPS}: this Pod is scheduled by itself",
