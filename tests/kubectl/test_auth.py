@@ -1,8 +1,11 @@
 """kubectl auth for a user that a Role limits, and the refusals of other commands."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 Kubectl = Any
 ROLE = """
@@ -91,3 +94,30 @@ def test_nobody_grants_more_than_they_have(limited: Kubectl) -> None:
 
 def test_whoami_says_who_one_acts_as(limited: Kubectl) -> None:
     limited.says("auth whoami --as=jane --as-group=dev", r".*Username +jane\nGroups +\[dev system:authenticated\]")
+
+
+def test_who_acts_as_somebody_else_is_that_user(kubectl: Kubectl) -> None:
+    review = kubectl.output("auth whoami -o json --as=bob --as-group=dev --as-group=ops --as-uid=7")
+    assert json.loads(review)["status"]["userInfo"] == {
+        "username": "bob",
+        "uid": "7",
+        "groups": ["dev", "ops", "system:authenticated"],
+    }
+    account = kubectl.output("auth whoami -o json --as=system:serviceaccount:ns:sa")
+    groups = ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"]
+    assert json.loads(account)["status"]["userInfo"]["groups"] == groups
+
+
+def test_who_may_not_act_as_somebody_else_is_told_for_what(kubectl: Kubectl, kubectl_at: Any, tmp_path: Path) -> None:
+    kubectl.output("create serviceaccount robot")
+    config = yaml.safe_load(kubectl.output("config view --raw"))
+    config["users"][0]["user"] = {"token": kubectl.output("create token robot").strip()}
+    path = tmp_path / "robot.kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    robot = kubectl_at(path, namespace=kubectl.namespace)
+    robot.refuses(
+        "get pods --as=bob",
+        r"Error from server \(Forbidden\): pods is forbidden: "
+        rf'User "system:serviceaccount:{kubectl.namespace}:robot" cannot impersonate-on:user-info:list resource "pods" '
+        rf'in API group "" in the namespace "{kubectl.namespace}"',
+    )
