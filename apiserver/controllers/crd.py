@@ -24,6 +24,7 @@ from apiserver.apiextensions.crds.termination import awaits_finalizer, is_termin
 from apiserver.controllers.crd_finalizer import CRDFinalizer
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
+from apiserver.registry.custom_conversion import ConversionWebhook
 from apiserver.registry.custom_resources import BuiltinTypes, CustomKind, CustomVersions
 from apiserver.registry.kind_tables import selectable_fields
 from apiserver.registry.options import Target, WriteOptions
@@ -253,7 +254,8 @@ class CRDController:
         name = name_of(definition)
         rows = served_resources(definition) if is_served(definition) else []
         before = {kind.resource.version: kind for kind in self._kinds_by_definition.get(name, ())}
-        versions = CustomVersions(definition["spec"], self._types)
+        webhook = ConversionWebhook(definition["spec"], self._registry.webhooks, self._registry.ids.uid)
+        versions = CustomVersions(definition["spec"], self._types, webhook)
         known = next((kind.versions for kind in before.values()), None)
         if known is not None and known.decodes_like(versions):
             versions = known

@@ -84,7 +84,7 @@ class NamespaceDeleter:
             remaining.failures += await delete_all(self._registry, resource, namespace, background(SYSTEM))
             for kv in store.range(prefix).items:
                 remaining.kinds[f"{resource.plural}.{resource.group}"] += 1
-                obj = self._registry.codecs.codec_of(resource).decode(kv)
+                obj = await self._registry.decode(resource, kv)
                 remaining.finalizers.update(obj["metadata"].get("finalizers") or ())
         return remaining
 

@@ -111,14 +111,14 @@ class Handlers:
         kv = await self._registry.storage.get(
             target.resource, target.namespace, target.name, min_resource_version=version
         )
-        return self._object_response(context, shape, kv)
+        return await self._object_response(context, shape, kv)
 
     async def list(self, context: RequestContext) -> Response:
         """GET of a collection."""
         shape, target = context.output_options(), context.target
         options = params.list_options(context.query, target.resource)
         selected = await self._registry.storage.list(target.resource, target.namespace, options)
-        return self._list_response(context, shape, selected)
+        return await self._list_response(context, shape, selected)
 
     async def create(self, context: RequestContext) -> Response:
         """POST to a collection."""
@@ -126,7 +126,7 @@ class Handlers:
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="CreateOptions")
         body = await self._parse_body(context)
         written = await create_object(self._registry, context.target, body, options)
-        return self._write_response(context, shape, written)
+        return await self._write_response(context, shape, written)
 
     async def update(self, context: RequestContext) -> Response:
         """PUT of an object or its status."""
@@ -135,7 +135,7 @@ class Handlers:
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="UpdateOptions")
         body = await self._parse_body(context)
         written = await update_object(self._registry, context.target, body, options)
-        return self._write_response(context, shape, written)
+        return await self._write_response(context, shape, written)
 
     async def patch(self, context: RequestContext) -> Response:
         """PATCH of an object or its status."""
@@ -144,10 +144,10 @@ class Handlers:
         if isinstance(patch, ApplyPatch):
             options = params.apply_options(context.query, user=context.user)
             written = await apply_object(self._registry, context.target, patch, options)
-            return self._write_response(context, shape, written)
+            return await self._write_response(context, shape, written)
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="PatchOptions")
         written = await patch_object(self._registry, context.target, patch, options)
-        return self._write_response(context, shape, written)
+        return await self._write_response(context, shape, written)
 
     async def delete(self, context: RequestContext) -> Response:
         """DELETE of an object: answers with the object if it remains or its kind requires that, else with a Status."""
@@ -157,7 +157,7 @@ class Handlers:
         resource = target.resource
         if not deleted.gone or (not resource.group and resource.plural in RETURNS_DELETED):
             warnings = deletion.deletion_warnings(target, options) + deleted.warnings
-            return self._object_response(context, shape, deleted.kv, warnings=warnings)
+            return await self._object_response(context, shape, deleted.kv, warnings=warnings)
         uid = orjson.loads(deleted.kv.value)["metadata"]["uid"]
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
         status = orjson.dumps(success({k: v for k, v in names.items() if v}))
@@ -171,7 +171,7 @@ class Handlers:
         deleted = await deletion.delete_collection(self._registry, target, selection, options)
         page = ListPage(deleted.items, self._registry.storage.store.revision)
         warnings = deletion.deletion_warnings(target, options) + deleted.warnings
-        return self._list_response(context, shape, page, warnings=warnings)
+        return await self._list_response(context, shape, page, warnings=warnings)
 
     async def computed(self, context: RequestContext, verb: str, compute: Handler) -> Reply:
         """Answer for a subresource that is not a stored field of its object, or for a resource that is not stored."""
@@ -198,9 +198,9 @@ class Handlers:
         if answer is None:
             return response(b"", code=204, media="", audit_id=context.audit_id)
         if isinstance(answer, WriteResult):
-            return self._write_response(context, shape, answer)
+            return await self._write_response(context, shape, answer)
         if isinstance(answer, ListPage):
-            return self._list_response(context, shape, answer)
+            return await self._list_response(context, shape, answer)
         obj, warnings = answer if isinstance(answer, ObjectWithWarnings) else (answer, ())
         warnings = (*call.warnings, *warnings)
         rendered = self._renderer.computed(target.resource, obj, shape)
@@ -242,11 +242,11 @@ class Handlers:
             return await bodies.parse_apply(raw)
         return make(raw, lambda: self._registry.merge_schema.kind(resource.definition))
 
-    def _write_response(self, context: RequestContext, shape: OutputOptions, written: WriteResult) -> Response:
+    async def _write_response(self, context: RequestContext, shape: OutputOptions, written: WriteResult) -> Response:
         code = 201 if written.created else 200
-        return self._object_response(context, shape, written.kv, code=code, warnings=written.warnings)
+        return await self._object_response(context, shape, written.kv, code=code, warnings=written.warnings)
 
-    def _object_response(
+    async def _object_response(
         self,
         context: RequestContext,
         shape: OutputOptions,
@@ -255,13 +255,17 @@ class Handlers:
         code: int = 200,
         warnings: tuple[str, ...] = (),
     ) -> Response:
-        body = self._renderer.render_object(kv, self._registry.codecs.codec_of(context.target.resource), shape)
+        codec = self._registry.codecs.codec_of(context.target.resource)
+        await codec.prepare((kv,))
+        body = self._renderer.render_object(kv, codec, shape)
         return self._finish_response(context, shape, body, code=code, warnings=warnings)
 
-    def _list_response(
+    async def _list_response(
         self, context: RequestContext, shape: OutputOptions, selected: ListPage, *, warnings: tuple[str, ...] = ()
     ) -> Response:
-        body = self._renderer.render_list(selected, self._registry.codecs.codec_of(context.target.resource), shape)
+        codec = self._registry.codecs.codec_of(context.target.resource)
+        await codec.prepare(selected.items)
+        body = self._renderer.render_list(selected, codec, shape)
         return self._finish_response(context, shape, body, warnings=warnings)
 
     def _finish_response(

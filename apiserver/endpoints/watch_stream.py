@@ -157,6 +157,7 @@ class WatchStream:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._options.timeout_seconds
         try:
+            await self._frames.codec.prepare(self._initial)
             for chunk in self._initial_chunks():
                 yield chunk
             due = self._next_bookmark(loop.time(), end)
@@ -166,6 +167,7 @@ class WatchStream:
                     due = self._next_bookmark(now, end)
                     continue
                 events = await self._events_until(min(due, end))
+                await self._frames.codec.prepare(_states(events))
                 for chunk in _chunks(self._selected(events)):
                     yield chunk
         except Compacted as gone:
@@ -223,6 +225,14 @@ class WatchStream:
         return (
             self._frames.cached_frame(event_type, kv) if cached else self._frames.new_frame(event_type, kv, first=False)
         )
+
+
+def _states(events: Sequence[Event]) -> Iterator[KeyValue]:
+    """Yield the objects of events, as they are and as they were."""
+    for event in events:
+        for kv in (event.kv, event.prev):
+            if kv is not None:
+                yield kv
 
 
 def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:

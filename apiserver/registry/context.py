@@ -92,6 +92,7 @@ class Codecs:
             custom.resource,
             Conversion(custom.to_storage, custom.from_storage),
             schema_generation=custom.stored_generation,
+            preparation=custom if custom.calls_webhook else None,
         )
 
     def invalidate(self) -> None:
@@ -124,6 +125,16 @@ class Registry:
     def ttl_of(self, resource: Resource) -> float:
         """Return the seconds for which objects of a kind are kept after their last write; 0 means forever."""
         return self.event_ttl if resource.storage_prefix == "events" else 0.0
+
+    async def decode(self, resource: Resource, kv: KeyValue) -> Obj:
+        """Return a stored object in the resource's version; the caller may change it.
+
+        Raises:
+            ApiError: 500, it cannot be converted.
+        """
+        codec = self.codecs.codec_of(resource)
+        await codec.prepare((kv,))
+        return codec.decode(kv)
 
     def fields_of(self, resource: Resource) -> Struct:
         """Return a kind as managedFields sees it."""

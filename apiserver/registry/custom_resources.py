@@ -1,13 +1,12 @@
 """Custom kinds as they are served: their rows, which come and go, and what else the verbs need of each."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import orjson
 
 from apiserver.api import errors, field
-from apiserver.api.errors import ApiError
 from apiserver.api.golang.numbers import floats_as_go_reads
 from apiserver.api.json_input import first_overflow
 from apiserver.api.managedfields.builtin_schema import FieldSchema
@@ -23,6 +22,7 @@ from apiserver.apiextensions.structural import StructuralSchema
 from apiserver.apiextensions.structural.openapi import published
 from apiserver.groups.kruise.conversion import conversion
 from apiserver.registry.codec import SchemaGeneration
+from apiserver.registry.custom_conversion import ConversionWebhook, UnpreparedError
 from apiserver.registry.custom_scale import scale_spec, scale_status
 
 GroupVersionKind = tuple[str, str, str]
@@ -41,10 +41,6 @@ _BLOCKING = frozenset(
 """Errors after which rules are not evaluated, as they could fail for the same reason (customresource/strategy.go)."""
 _MAX_DEPTH = 128
 """A text with no more brackets than this cannot be nested too deeply, so its nesting is not checked."""
-_NO_WEBHOOKS = (
-    "this server calls no webhooks; use the version that is stored, or set spec.conversion.strategy to None in its "
-    "CustomResourceDefinition"
-)
 _UNVALIDATED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
@@ -65,14 +61,18 @@ class CustomVersions:
         entries: the definition's spec.versions, by name.
         storage: the name of the storage version.
         is_converted: whether the conversion strategy is "None": versions differ only in what their schemas keep.
+        conversion: the definition's spec.conversion.
+        webhook: the webhook that converts objects; None if there is none, or if none is needed.
         schema_generation: marks the objects that these schemas have written.
     """
 
-    def __init__(self, spec: Obj, types: BuiltinTypes) -> None:
+    def __init__(self, spec: Obj, types: BuiltinTypes, webhook: ConversionWebhook | None = None) -> None:
         """Read the spec of a definition."""
         self.entries: Mapping[str, Obj] = {each["name"]: each for each in spec["versions"]}
         self.storage = next((name for name, each in self.entries.items() if each.get("storage")), "")
-        self.is_converted = (spec.get("conversion") or {}).get("strategy") != "Webhook"
+        self.conversion: Obj = spec.get("conversion") or {}
+        self.is_converted = self.conversion.get("strategy") != "Webhook"
+        self.webhook = None if self.is_converted else webhook
         self.schema_generation = SchemaGeneration()
         self.types = types
         self._structurals: dict[str, StructuralSchema] = {}
@@ -94,7 +94,7 @@ class CustomVersions:
 
     def decodes_like(self, other: "CustomVersions") -> bool:
         """Return whether objects are read and written the same by these versions and by others."""
-        return self.entries == other.entries and self.is_converted == other.is_converted
+        return self.entries == other.entries and self.conversion == other.conversion
 
 
 class CustomKind:
@@ -229,9 +229,49 @@ class CustomKind:
         if self.versions.is_converted:
             return obj
         group, kind = self.resource.group, self.resource.kind
-        if (convert := conversion(group, kind, source=source, target=target)) is None:
-            raise ApiError(500, "", f"conversion webhook for {group}/{source}, Kind={kind} failed: {_NO_WEBHOOKS}")
-        return convert(obj)
+        if (convert := conversion(group, kind, source=source, target=target)) is not None:
+            return convert(obj)
+        webhook = self.versions.webhook
+        assert webhook is not None, "a definition whose strategy is Webhook has one"
+        if (copy := webhook.copy(obj, f"{group}/{target}")) is None:
+            raise UnpreparedError(webhook, obj, f"{group}/{target}")
+        if resource_version := obj["metadata"].get("resourceVersion"):
+            copy["metadata"]["resourceVersion"] = resource_version
+        return copy
+
+    @property
+    def calls_webhook(self) -> bool:
+        """Return whether objects have to be prepared before they are read and written in this version."""
+        return self.versions.webhook is not None and len(self.versions.entries) > 1
+
+    async def prepare_reads(self, values: Iterable[bytes]) -> None:
+        """Have the webhook convert stored objects to this version, so that they can be read.
+
+        Raises:
+            ApiError: 500, it does not convert them.
+        """
+        stored = [orjson.loads(value) for value in values]
+        for obj in stored:
+            self.prune_stored(obj)
+        await self._prepare(stored, self.resource.version)
+
+    async def prepare_write(self, obj: Obj) -> None:
+        """Have the webhook convert an object to the storage version, so that it can be stored.
+
+        Raises:
+            ApiError: 500, it does not convert it.
+        """
+        await self._prepare([obj], self.versions.storage)
+
+    async def _prepare(self, objs: list[Obj], target: str) -> None:
+        group, kind, webhook = self.resource.group, self.resource.kind, self.versions.webhook
+        foreign = [
+            obj
+            for obj in objs
+            if conversion(group, kind, source=obj["apiVersion"].rpartition("/")[2], target=target) is None
+        ]
+        if webhook is not None and foreign:
+            await webhook.prepare(foreign, f"{group}/{target}")
 
     def validate(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> RuleResult:
         """Validate an object, all but its metadata (customresource/strategy.go and validator.go).

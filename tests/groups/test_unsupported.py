@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from apiserver.admission.plugins import ORDERED, SWITCHABLE, never
-from apiserver.api.united_deployments import GROUP
 from apiserver.groups.kinds import ALL_KINDS, KINDS
 from apiserver.groups.rows import plural_of
 from apiserver.registry.kind_tables import NOTICES, notices_by_kind
@@ -29,6 +28,7 @@ CARRIED_OUT = {
     ("events.k8s.io", "Event"),
     ("node.k8s.io", "RuntimeClass"),
     ("policy", "PodDisruptionBudget"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
     *(("admissionregistration.k8s.io", f"{name}WebhookConfiguration") for name in ("Mutating", "Validating")),
     *(("rbac.authorization.k8s.io", kind) for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
     ("scheduling.k8s.io", "PriorityClass"),
@@ -77,33 +77,6 @@ def test_a_notice_concerns_only_what_it_is_about(group, kind, concerned, unconce
     (text,) = texts(group, kind, concerned)
     assert text in [notice.text for notice in NOTICES[group, kind]]
     assert texts(group, kind, unconcerned) == ()
-
-
-def definition(strategy="Webhook", versions=("v1", "v2"), group="example.com", kind="Widget"):
-    return {
-        "spec": {
-            "group": group,
-            "names": {"kind": kind},
-            "conversion": {"strategy": strategy},
-            "versions": [{"name": name, "storage": name == versions[-1]} for name in versions],
-        }
-    }
-
-
-@pytest.mark.parametrize(
-    ("obj", "concerned"),
-    [
-        (definition(), True),
-        (definition(strategy="None"), False),
-        ({"spec": {}}, False),
-        (definition(versions=("v1",)), False),
-        (definition(group=GROUP, kind="CloneSet", versions=("v1alpha1", "v1beta1")), False),
-        (definition(group=GROUP, kind="CloneSet", versions=("v1", "v1alpha1", "v1beta1")), True),
-        (definition(group=GROUP, kind="SidecarSet", versions=("v1alpha1", "v1beta1")), True),
-    ],
-)
-def test_a_definition_gets_a_warning_where_only_a_webhook_could_convert(obj, concerned):
-    assert bool(texts("apiextensions.k8s.io", "CustomResourceDefinition", obj)) is concerned
 
 
 def test_rows_without_notices_are_the_same_objects():

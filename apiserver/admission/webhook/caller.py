@@ -138,8 +138,8 @@ class WebhookCaller:
         if resource is None:
             return None
         requested = attributes.target.resource
-        obj = self.objects.converted(attributes.obj, requested, resource)
-        old = self.objects.converted(attributes.old, requested, resource)
+        obj = await self.objects.converted(attributes.obj, requested, resource)
+        old = await self.objects.converted(attributes.old, requested, resource)
         invocation = Invocation(hook, resource, admission_request(attributes, resource), obj, old)
         if hook.conditions and not await self._conditions_match(invocation, attributes, step):
             return None

@@ -89,14 +89,14 @@ class MutatingAdmissionWebhook:
         has_changed = False
         with self._caller.observed(hook, attributes, _STEP):
             response = await self._caller.ask(invocation, shown, mutating=True)
-            has_changed = self._apply(response, invocation, attributes)
+            has_changed = await self._apply(response, invocation, attributes)
         if has_changed:
             state.require()
             attributes.get_reinvocation().should_reinvoke = True
         if hook.is_reinvoked:
             state.invoked.add(hook.uid)
 
-    def _apply(self, response: AdmissionResponse, invocation: Invocation, attributes: Attributes) -> bool:
+    async def _apply(self, response: AdmissionResponse, invocation: Invocation, attributes: Attributes) -> bool:
         """Apply the patch of a response, and return whether it has changed the object.
 
         Raises:
@@ -118,7 +118,7 @@ class MutatingAdmissionWebhook:
             raise errors.internal(str(error)) from error
         if not isinstance(patched, dict):
             raise errors.internal("json: cannot unmarshal array into Go value of type map[string]interface {}")
-        return self._caller.objects.replace(attributes, patched, invocation.resource)
+        return await self._caller.objects.replace(attributes, patched, invocation.resource)
 
 
 def _operations(patch: bytes) -> list[Obj]:

@@ -41,7 +41,7 @@ class ReviewObjects:
         old = None if attributes.old is None else scaling.scale_before_write(attributes.old)
         return replace(attributes, obj=scaling.scale_before_write(attributes.obj), old=old)
 
-    def converted(self, obj: Obj | None, source: Resource, target: Resource) -> Obj | None:
+    async def converted(self, obj: Obj | None, source: Resource, target: Resource) -> Obj | None:
         """Return an object in another version of its kind; the argument stays as it is.
 
         Raises:
@@ -53,15 +53,15 @@ class ReviewObjects:
         version = copy["metadata"].get("resourceVersion")
         codecs = self._registry.codecs
         try:
-            value = codecs.codec_of(source).encode(copy)
-            converted = codecs.codec_of(target).decode(KeyValue("", value, 0, 0, IndexAttrs({}, {})))
+            value = await codecs.codec_of(source).encode_prepared(copy)
+            converted = await self._registry.decode(target, KeyValue("", value, 0, 0, IndexAttrs({}, {})))
         except ApiError as error:
             raise errors.internal(error.message) from error
         if version:
             converted["metadata"]["resourceVersion"] = version
         return converted
 
-    def replace(self, attributes: Attributes, patched: Obj, resource: Resource) -> bool:
+    async def replace(self, attributes: Attributes, patched: Obj, resource: Resource) -> bool:
         """Put the object that a webhook has patched into the request, and return whether it has changed.
 
         Args:
@@ -79,7 +79,7 @@ class ReviewObjects:
             return _replace(obj, scaling.apply_scale(obj, self._decoded(SCALE, patched)))
         if patched.get("apiVersion") != resource.api_version or patched.get("kind") != resource.kind:
             return _replace(obj, patched)  # an Eviction and the like
-        new = self.converted(self._decoded(resource, patched), resource, target.resource)
+        new = await self.converted(self._decoded(resource, patched), resource, target.resource)
         assert new is not None
         return _replace(obj, new)
 

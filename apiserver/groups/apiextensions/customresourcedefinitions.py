@@ -1,14 +1,10 @@
 """CustomResourceDefinitions (apiextensions.k8s.io): defaults and strategy."""
 
-from functools import partial
-
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.validation.definition import validator
 from apiserver.apiextensions.validation.warnings import definition_warnings
 from apiserver.groups.admissionregistration.defaults import default_port
 from apiserver.groups.kind import API_EXTENSIONS, BuiltinKind
-from apiserver.groups.kruise import conversion
-from apiserver.groups.notices import Notice
 from apiserver.groups.strategy import Strategy, increment_generation, keep_field, status_updating
 
 
@@ -59,28 +55,6 @@ CUSTOM_RESOURCE_DEFINITION_STRATEGY = Strategy(
 )
 
 
-def _converts_by_webhook(new: Obj, _old: Obj | None) -> bool:
-    """Test for definitions whose objects only a webhook can convert; OpenKruise's is built in."""
-    spec = new.get("spec") or {}
-    if (spec.get("conversion") or {}).get("strategy") != "Webhook":
-        return False
-    kind = (spec.get("names") or {}).get("kind") or ""
-    versions = [version.get("name") or "" for version in spec.get("versions") or ()]
-    storage = next((each.get("name") or "" for each in spec.get("versions") or () if each.get("storage")), "")
-    converts = partial(conversion.conversion, spec.get("group") or "", kind, target=storage)
-    return any(version != storage and converts(source=version) is None for version in versions)
-
-
-_NOTICES = (
-    Notice(
-        "mockube calls no conversion webhooks: objects of this CustomResourceDefinition can be read and "
-        "written in their storage version alone",
-        "with `spec.conversion.strategy: Webhook`, but for OpenKruise's workloads",
-        _converts_by_webhook,
-    ),
-)
-
-
 CUSTOM_RESOURCE_DEFINITION = BuiltinKind(
     "apiextensions.k8s.io",
     "CustomResourceDefinition",
@@ -93,5 +67,4 @@ CUSTOM_RESOURCE_DEFINITION = BuiltinKind(
     validator=validator(0),
     release_validator=validator,
     warnings=definition_warnings,
-    notices=_NOTICES,
 )

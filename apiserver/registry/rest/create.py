@@ -196,7 +196,7 @@ async def _store_new(registry: Registry, target: Target, obj: Obj, options: Writ
     _check_crd_not_terminating(registry, target, obj)  # admission may have waited
     codec = registry.codecs.codec_of(resource)
     key = key_of(resource, target.namespace, obj["metadata"]["name"])
-    value = codec.encode(obj)
+    value = await codec.encode_prepared(obj)
     attrs = index_attrs(resource, obj, codec)
     store = registry.storage.store
     if options.dry_run:

@@ -80,7 +80,7 @@ async def delete(
     """
 
     async def attempt(kv: KeyValue) -> DeleteResult:
-        obj = registry.codecs.codec_of(target.resource).decode(kv)
+        obj = await registry.decode(target.resource, kv)
         (_check_namespace_uid if _is_namespace(target) else _check_preconditions)(target, obj["metadata"], options)
         if is_admitted:
             return await _delete_once(registry, target, Current(kv, obj), options)
@@ -147,7 +147,7 @@ async def _store_or_remove(
     registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
 ) -> KeyValue:
     codec = registry.codecs.codec_of(target.resource)
-    value = codec.encode(obj)
+    value = await codec.encode_prepared(obj)
     attrs = index_attrs(target.resource, obj, codec)
     if options.dry_run:
         return kv._replace(value=value, index_attrs=attrs)

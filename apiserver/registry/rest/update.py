@@ -8,6 +8,7 @@ from apiserver.api.meta import Obj
 from apiserver.groups.strategy import Strategy, Update
 from apiserver.registry.admission import Attributes
 from apiserver.registry.context import Change, Current, Registry, WriteResult, index_attrs
+from apiserver.registry.custom_conversion import with_conversions
 from apiserver.registry.decoding import Body
 from apiserver.registry.managed_fields_update import RecordOwners, update_managed_fields
 from apiserver.registry.options import Target, WriteOptions
@@ -36,7 +37,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     Raises:
         ApiError: 400, 404, 409 (stale or another object), 422.
     """
-    seen = _read_current(registry, target) if target.subresource == "status" else None
+    seen = await _read_current(registry, target) if target.subresource == "status" else None
     stored_spec = seen.obj.get("spec") if seen else None
     decoded = registry.decoder.decode(target.resource, body, validation=options.validation, stored_spec=stored_spec)
     obj = decoded.obj
@@ -65,10 +66,10 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     return written._replace(warnings=warnings + written.warnings + kind_warnings)
 
 
-def _read_current(registry: Registry, target: Target) -> Current | None:
+async def _read_current(registry: Registry, target: Target) -> Current | None:
     """Return the object as this server knows it, None if unknown; the write builds on the newest state all the same."""
     kv = registry.storage.store.get(key_of(target.resource, target.namespace, target.name))
-    return None if kv is None else Current(kv, registry.codecs.codec_of(target.resource).decode(kv))
+    return None if kv is None else Current(kv, await registry.decode(target.resource, kv))
 
 
 async def modify(
@@ -97,8 +98,8 @@ async def modify(
     prepare, check = _rules(registry, target, strategy)
 
     async def attempt(kv: KeyValue) -> WriteResult:
-        old = seen.obj if seen and seen.kv is kv else registry.codecs.codec_of(target.resource).decode(kv)
-        new = change(old)
+        old = seen.obj if seen and seen.kv is kv else await registry.decode(target.resource, kv)
+        new = await with_conversions(lambda: change(old))
         check_versions(target, strategy, new, old)
         _keep_system_fields(new["metadata"], old["metadata"])
         attributes = attributes_of("UPDATE", target, options, obj=new, old=old)
@@ -109,7 +110,7 @@ async def modify(
         old = current.obj
         await check_escalation(registry, target, options, new=new, old=old)
         prepare(new, old)
-        record(registry, target, old, new, options)
+        await with_conversions(lambda: record(registry, target, old, new, options))
         async with allocate_for_write(registry, target, options, new=new, old=old) as allocated_obj:
             warnings = refuse_invalid(registry, target, allocated_obj, check(target.resource, allocated_obj, old), old)
             strategy.canonicalize(allocated_obj)
@@ -154,7 +155,7 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
     """
 
     async def attempt(kv: KeyValue) -> WriteResult:
-        old = registry.codecs.codec_of(target.resource).decode(kv)
+        old = await registry.decode(target.resource, kv)
         return await _replace(registry, target, Current(kv, old), change(old), options)
 
     return await _write_change(registry, target, attempt, options)
@@ -168,7 +169,7 @@ async def _replace(registry: Registry, target: Target, seen: Current, new: Obj, 
     if new == seen.obj and new == codec.decode(kv) and codec.is_canonical(kv):
         return WriteResult(kv)
     emptied = _emptied_finalizers(new, kv)
-    value = codec.encode(new)
+    value = await codec.encode_prepared(new)
     attrs = index_attrs(resource, new, codec)
     if options.dry_run:
         return WriteResult(kv._replace(value=value, index_attrs=attrs))

@@ -122,4 +122,4 @@ async def read_parent(call: SubresourceRequest) -> Obj:
     """
     target = call.target
     kv = await call.registry.storage.get(target.resource, target.namespace, target.name)
-    return call.registry.codecs.codec_of(target.resource).decode(kv)
+    return await call.registry.decode(target.resource, kv)

@@ -34,7 +34,7 @@ async def scale(call: SubresourceRequest) -> ObjectWithWarnings | Obj:
     field_warnings: list[str] = []
     try:
         written = await modify(call.registry, call.target, _change(call, scaling, field_warnings), call.options)
-        obj = scaling.scale_after_write(call.registry.codecs.codec_of(call.target.resource).decode(written.kv))
+        obj = scaling.scale_after_write(await call.registry.decode(call.target.resource, written.kv))
     except errors.ApiError as error:
         raise error.prepend_warnings(tuple(field_warnings)) from error.__cause__
     return ObjectWithWarnings(obj, (*field_warnings, *written.warnings))
@@ -54,7 +54,7 @@ async def _apply(call: SubresourceRequest, patch: ApplyPatch, scaling: ScaleFunc
         return scaling.apply_scale(old, scale_obj)
 
     written = await modify(call.registry, call.target, change, call.options, record=recording(entries))
-    obj = scaling.scale_after_write(call.registry.codecs.codec_of(call.target.resource).decode(written.kv))
+    obj = scaling.scale_after_write(await call.registry.decode(call.target.resource, written.kv))
     return ObjectWithWarnings(obj, (*patch.repeated, *written.warnings))
 
 
