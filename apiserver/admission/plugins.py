@@ -18,6 +18,7 @@ from apiserver.admission.certificates import (
 )
 from apiserver.admission.default_ingress_class import DefaultIngressClass
 from apiserver.admission.default_storage_class import DefaultStorageClass
+from apiserver.admission.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver.admission.extended_resource_toleration import ExtendedResourceToleration
 from apiserver.admission.kruise_sets import KruiseSets
 from apiserver.admission.limit_ranger import LimitRanger
@@ -31,7 +32,9 @@ from apiserver.admission.podsecurity.plugin import PodSecurity
 from apiserver.admission.priority import Priority
 from apiserver.admission.resource_quota import ResourceQuota
 from apiserver.admission.runtime_class import RuntimeClass
+from apiserver.admission.service_account import ServiceAccount
 from apiserver.admission.storage_protection import StorageObjectInUseProtection
+from apiserver.admission.taint_nodes_by_condition import TaintNodesByCondition
 from apiserver.admission.united_deployment import UnitedDeployments
 from apiserver.admission.webhook.caller import WebhookCaller
 from apiserver.admission.webhook.mutating import MutatingAdmissionWebhook
@@ -113,10 +116,13 @@ ORDERED: Sequence[PluginRow] = (
     PluginRow("AlwaysAdmit", lambda _: AlwaysAdmit(), never),
     PluginRow("NamespaceLifecycle", lambda context: NamespaceLifecycle(context.store)),
     PluginRow("LimitRanger", lambda context: LimitRanger(context.store)),
+    PluginRow("ServiceAccount", lambda context: ServiceAccount(context.store, context.registry.ids), never),
+    PluginRow("TaintNodesByCondition", lambda _: TaintNodesByCondition(), never),
     PluginRow("AlwaysPullImages", lambda _: AlwaysPullImages(), never),
     PluginRow("PodSecurity", lambda context: PodSecurity(context.store, context.minor)),
     PluginRow("PodNodeSelector", lambda context: PodNodeSelector(context.store), never),
     PluginRow("Priority", lambda context: Priority(context.store)),
+    PluginRow("DefaultTolerationSeconds", lambda _: DefaultTolerationSeconds(), never),
     PluginRow("ExtendedResourceToleration", lambda _: ExtendedResourceToleration(), never),
     PluginRow("DefaultStorageClass", lambda context: DefaultStorageClass(context.store)),
     # controllers remove its finalizers

@@ -10,6 +10,7 @@ from apiserver.admission.certificates import (
     ClusterTrustBundleAttest,
 )
 from apiserver.admission.default_ingress_class import MARK, OLD_ANNOTATION, DefaultIngressClass
+from apiserver.admission.default_toleration_seconds import DefaultTolerationSeconds
 from apiserver.admission.extended_resource_toleration import ExtendedResourceToleration
 from apiserver.admission.owner_references import OwnerReferencesPermissionEnforcement
 from apiserver.admission.persistent_volume_claim_resize import (
@@ -19,6 +20,7 @@ from apiserver.admission.persistent_volume_claim_resize import (
 )
 from apiserver.admission.pod_node_selector import ANNOTATION, CONFLICT, PodNodeSelector
 from apiserver.admission.runtime_class import MISMATCH, WITHOUT, RuntimeClass
+from apiserver.admission.taint_nodes_by_condition import TaintNodesByCondition
 from apiserver.api.user import User
 from apiserver.registry.authorizer import Decision, SubjectRules
 
@@ -145,6 +147,40 @@ async def test_a_claim_grows_if_it_is_bound_and_its_class_allows_it(store, put, 
         await write(*arguments, old=claim("1Gi"))
     else:
         assert await refusal(*arguments, old=claim("1Gi")) == (403, why)
+
+
+# -- DefaultTolerationSeconds and TaintNodesByCondition ---------------------------------------------------------------
+
+NOT_READY, UNREACHABLE = (
+    {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for key in ("not-ready", "unreachable")
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, [NOT_READY, UNREACHABLE]),
+        ([{"key": "a"}], [{"key": "a"}, NOT_READY, UNREACHABLE]),
+        ([{"key": NOT_READY["key"]}], [{"key": NOT_READY["key"]}, UNREACHABLE]),
+        (
+            [{"key": UNREACHABLE["key"], "effect": "NoSchedule"}],
+            [{"key": UNREACHABLE["key"], "effect": "NoSchedule"}, NOT_READY, UNREACHABLE],
+        ),
+        ([{"operator": "Exists"}], [{"operator": "Exists"}]),
+    ],
+)
+async def test_pods_stay_for_five_minutes_on_nodes_that_fail(write, given, expected):
+    made, _ = await write(DefaultTolerationSeconds(), "Pod", pod(**({"tolerations": given} if given else {})))
+    assert made["spec"]["tolerations"] == expected
+
+
+async def test_a_new_node_takes_no_pods_until_it_is_ready(write):
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    node, _ = await write(TaintNodesByCondition(), "Node", {"metadata": {"name": "x"}})
+    assert node["spec"]["taints"] == [taint]
+    again, _ = await write(TaintNodesByCondition(), "Node", node)
+    assert again["spec"]["taints"] == [taint]
 
 
 # -- AlwaysPullImages and ExtendedResourceToleration ------------------------------------------------------------------
