@@ -142,7 +142,11 @@ class Manager:
         workers = self._config.workers.get(spec.name, 0)
         if RECONCILES in spec.metrics:
             metrics.reconcilers[name] = workers or spec.workers
-        own = replace(dependencies, server=self._client_of(spec))
+        own = replace(
+            dependencies,
+            server=self._client_of(spec).of_program(spec.program),
+            recorder=self._recorder.sending_with(self._client.of_program(spec.program)),
+        )
         return Controller(spec, queue, own, workers=workers)
 
     def _client_of(self, spec: ControllerSpec) -> Client:

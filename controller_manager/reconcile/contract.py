@@ -372,6 +372,7 @@ class ControllerSpec:
         reconcile: returns the plan; it must not read the caches again.
         source: the component of its Events: "deployment-controller".
         account: the ServiceAccount in kube-system as which it acts, if controllers have accounts of their own.
+        program: the program of a real cluster that it is a part of; the fields that it writes are this manager's.
         workers: how many keys are processed at a time; set by --concurrent-FLAG-syncs if `flag` is set.
         flag: the word in that flag: "deployment", "" for none.
         retries: how often a failing key is retried before it waits for the next event, None for ever.
@@ -393,6 +394,7 @@ class ControllerSpec:
     reconcile: Callable[[Any, float], Plan]
     source: str = ""
     account: str = ""
+    program: str = "kube-controller-manager"
     workers: int = 5
     flag: str = ""
     retries: int | None = None

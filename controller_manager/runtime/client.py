@@ -28,7 +28,8 @@ from controller_manager.runtime.requests import (
     with_query,
 )
 
-USER_AGENT = "mockube-controller-manager/0.1"
+PROGRAM = "kube-controller-manager"
+"""The program that requests are from, unless they are those of a controller that is part of another one."""
 MAX_CONNECTIONS = 160
 """Concurrent exchanges: enough to keep the server busy while the answers of its last commit are read."""
 BUSY_CONNECTIONS = MAX_CONNECTIONS // 2
@@ -84,7 +85,7 @@ class Client:
         clock: the clock to wait with.
         qps: requests per second; 0 or less means no limit (--kube-api-qps).
         burst: the burst of requests; at least one (--kube-api-burst).
-        user_agent: the User-Agent header.
+        user_agent: the User-Agent header, "" for that of PROGRAM.
         observe: called for every exchange, but not for streams.
     """
 
@@ -95,13 +96,13 @@ class Client:
         *,
         qps: float = -1.0,
         burst: int = 0,
-        user_agent: str = USER_AGENT,
+        user_agent: str = "",
         observe: Observer = _observe_nothing,
     ) -> None:
         self._access = access
         self._clock = clock
         self._bucket = TokenBucket(clock, rate=qps, burst=max(burst, 1)) if qps > 0 else None
-        self._agent = user_agent
+        self._agent = user_agent or _user_agent(PROGRAM)
         self._observe = observe
         self._base = urlsplit(access.server).path.rstrip("/").encode()
         self._heads: dict[tuple[str, str], bytes] = {}
@@ -133,6 +134,15 @@ class Client:
         """Send an account's token with each request, instead of the manager's own credentials."""
         self._account = token
         self._heads = {}
+
+    def of_program(self, program: str) -> "Client":
+        """Return a client that sends as another program, by whose name servers know the owner of the fields it writes.
+
+        It shares the connections and the rate limit of this client, which has to be in use already.
+        """
+        client = copy(self)
+        vars(client).update(_agent=_user_agent(program), _heads={})
+        return client
 
     @property
     def is_busy(self) -> bool:
@@ -321,6 +331,10 @@ class Client:
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value)
         return f" HTTP/1.1\r\n{lines}".encode("latin-1")
+
+
+def _user_agent(program: str) -> str:
+    return f"{program}/0.1 (mockube)"
 
 
 def _page(answer: Any) -> Page:

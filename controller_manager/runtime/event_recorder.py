@@ -82,6 +82,7 @@ class Recorder:
 
     def __init__(self, client: Client, clock: Clock, *, host: str = "") -> None:
         self._client = client
+        self._clients: dict[str, Client] = {}
         self._clock = clock
         self._instance = f"{SCHEDULER}-{host or socket.gethostname()}"
         self._correlator = EventCorrelator(clock)
@@ -92,13 +93,16 @@ class Recorder:
         self._bucket = TokenBucket(clock, rate=RATE, burst=BURST)
         self._nanos = 0
 
-    def record(self, event: RecordEvent, source: str) -> None:
+    def record(self, event: RecordEvent, source: str, client: Client | None = None) -> None:
         """Have an Event sent in the background; it is dropped if its source has too many waiting.
 
         Args:
             event: the action that reports it.
             source: the reporting component if `event` names none.
+            client: the client to send it with, None for the recorder's own.
         """
+        if client is not None:
+            self._clients[event.component or source] = client
         lane = self._source_queue(event.component or source, event.host)
         if len(lane.waiting) >= MAX_QUEUED:
             lane.dropped += 1
@@ -109,6 +113,10 @@ class Recorder:
         self._nanos = max(int(self._clock.now() * 1e9), self._nanos + 1)
         lane.waiting.append(new_occurrence(event, source, nanos=self._nanos))
         self._start(lane)
+
+    def sending_with(self, client: Client) -> "ClientRecorder":
+        """Return a recorder that queues here, and whose Events are sent with a client of its own."""
+        return ClientRecorder(self, client)
 
     async def run(self) -> None:
         """Send Events until cancelled."""
@@ -162,7 +170,7 @@ class Recorder:
             key = f"{event.occurrence.event_namespace}/{event.name}"
             body = core_patch(event.occurrence, count=event.count)
             requests.insert(0, Patch(EVENT, key, body, content_type=STRATEGIC_PATCH))
-        await self._write(requests, lane)
+        await self._write(requests, event.occurrence.component, lane)
 
     async def _write_serial(self, event: SeriesEvent | None, lane: _SourceQueue | None) -> None:
         if event is None:
@@ -173,9 +181,9 @@ class Recorder:
         if series is not None:
             key = f"{event.occurrence.event_namespace}/{event.name}"
             requests.insert(0, Patch(SCHEDULER_EVENT, key, {"series": series}, content_type=STRATEGIC_PATCH))
-        await self._write(requests, lane)
+        await self._write(requests, event.occurrence.component, lane)
 
-    async def _write(self, requests: list[Request], lane: _SourceQueue | None) -> None:
+    async def _write(self, requests: list[Request], component: str, lane: _SourceQueue | None) -> None:
         """Send the first request; if its object is gone, send the second."""
         if lane is not None and lane.bucket is not None:
             await lane.bucket.wait()
@@ -184,7 +192,7 @@ class Recorder:
             try:
                 async with self._slots:
                     await self._yield_to_controllers()
-                    await self._send(requests)
+                    await _send(requests, self._clients.get(component, self._client))
             except ApiError as error:
                 if error.code:  # there is an answer: a retry would get the same
                     level = logging.DEBUG if _is_expected(error) else logging.WARNING
@@ -203,16 +211,29 @@ class Recorder:
                 return
             await self._clock.sleep(BUSY_CHECK_INTERVAL)
 
-    async def _send(self, requests: list[Request]) -> None:
-        for request in requests[:-1]:
-            try:
-                await self._client.perform(request)
-            except ApiError as error:
-                if error.code != 404:
-                    raise
-            else:
-                return
-        await self._client.perform(requests[-1])
+
+@dataclass(frozen=True, slots=True)
+class ClientRecorder:
+    """A recorder whose Events are sent with one client."""
+
+    recorder: Recorder
+    client: Client
+
+    def record(self, event: RecordEvent, source: str) -> None:
+        """Have an Event sent in the background; see Recorder."""
+        self.recorder.record(event, source, self.client)
+
+
+async def _send(requests: list[Request], client: Client) -> None:
+    for request in requests[:-1]:
+        try:
+            await client.perform(request)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+        else:
+            return
+    await client.perform(requests[-1])
 
 
 def _is_expected(error: ApiError) -> bool:

@@ -292,6 +292,7 @@ SPEC = ControllerSpec(
     observe=observe,
     reconcile=reconcile,
     source="default-scheduler",
+    program="kube-scheduler",
     workers=100,
     sync_period=FLUSH_SECONDS,
     periodic_keys=(FLUSH_KEY,),

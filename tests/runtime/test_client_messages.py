@@ -100,7 +100,7 @@ async def test_without_a_token_nobody_is_named(hasty):
         [message] = pool.messages
     assert b"Authorization" not in message
     release = ".".join(version("mockube").split(".")[:2])
-    assert f"User-Agent: mockube-controller-manager/{release}\r\n".encode() in message
+    assert f"User-Agent: kube-controller-manager/{release} (mockube)\r\n".encode() in message
 
 
 @pytest.mark.parametrize(

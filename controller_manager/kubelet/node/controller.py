@@ -214,6 +214,7 @@ SPEC = ControllerSpec(
     observe=observe,
     reconcile=reconcile,
     source="kubelet",
+    program="kubelet",
     workers=8,
     periodic_keys=(START_KEY,),
     views={NODE_BLOCKS: NodeBlocks},

@@ -179,6 +179,7 @@ SPEC = ControllerSpec(
     observe=observe,
     reconcile=reconcile,
     source="kubelet",
+    program="kubelet",
     workers=256,
     indexes=(PODS_BY_NODE,),
     views={POD_ADDRESSES: PodAddresses},
