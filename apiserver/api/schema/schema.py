@@ -8,6 +8,7 @@ from typing import NamedTuple
 import orjson
 
 from apiserver.api.meta import Obj
+from apiserver.api.schema.conversion import convert
 from apiserver.api.schema.go_types import GROUP_VERSION_KIND, load_go_types, reference
 from apiserver.api.schema.strict import DecodeError, decode_errors, prune
 from apiserver.api.schema.type_decoders import TypeDecoder, TypeDecoders
@@ -83,6 +84,15 @@ class Schema:
             if strict and body and may_repeat_fields(body, obj):
                 decoded = _decode_slowly(shape, obj, body)
         return decoded if strict else Decoded(decoded.obj)
+
+    def convert(self, definition: str, obj: Obj) -> Obj:
+        """Return a parsed document whose values have the types of a definition, as strategic merge patches need it.
+
+        Raises:
+            ConversionError: a value does not fit its type.
+        """
+        converted: Obj = convert(self._shapes[definition], obj)
+        return converted
 
     def definition_of(self, group: str, version: str, kind: str) -> str | None:
         """Return the definition of a kind, or None if the release has no such kind."""

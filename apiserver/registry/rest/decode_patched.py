@@ -4,7 +4,7 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.golang.values import go_json
 from apiserver.api.meta import Obj
-from apiserver.api.schema import strict_message
+from apiserver.api.schema import ConversionError, strict_message
 from apiserver.registry.body_kinds import missing_kind, other_type, unreadable_kind
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Body, Decoded
@@ -37,16 +37,38 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
         if target.resource.custom and _is_of_another_type(target, patched):
             raise other_type(target.resource, patched)
         stored_spec = _stored_spec_to_keep(target, patched, old)
-        decoded = registry.decoder.decode(target.resource, Body(patched), validation=lenient, stored_spec=stored_spec)
+        decoded = _decode_outcome(registry, target, patch, patched, validation=lenient, stored_spec=stored_spec)
+    except ConversionError as error:
+        raise patch.error(patched, str(error), custom=False) from error
     except ApiError as error:
         if error.code == 422:
             raise
         why = error.message.rpartition(f"as a {target.resource.kind}: ")[2]
         raise patch.error(patched, why, custom=target.resource.custom) from error
-    problems = () if validation == "Ignore" else (*problems, *decoded.warnings)
+    unknown = sorted(decoded.warnings) if patch.is_converted else decoded.warnings
+    problems = () if validation == "Ignore" else (*problems, *unknown)
     if problems and validation == "Strict":
         raise patch.error(patched, strict_message(problems), custom=target.resource.custom)
     return decoded._replace(warnings=(*problems, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
+
+
+def _decode_outcome(
+    registry: Registry, target: Target, patch: Patch, patched: Obj, *, validation: str, stored_spec: Obj | None
+) -> Decoded:
+    """Return the outcome of a patch, decoded; what does not decode may still be converted.
+
+    Raises:
+        ApiError: 400, the outcome is not an object of the kind.
+        ConversionError: the outcome is that of a strategic merge patch and cannot be converted.
+    """
+    decode, resource = registry.decoder.decode, target.resource
+    try:
+        return decode(resource, Body(patched), validation=validation, stored_spec=stored_spec)
+    except ApiError:
+        if not patch.is_converted:
+            raise
+    converted = registry.schema.convert(resource.definition, patched)
+    return decode(resource, Body(converted), validation=validation, stored_spec=stored_spec)
 
 
 def _stored_spec_to_keep(target: Target, patched: Obj, old: Obj) -> Obj | None:

@@ -33,6 +33,8 @@ class Patch(ABC):
     """The beginning of the message for a malformed body."""
     _target = "value"
     """The type that a number is decoded to, as Go's decoder names it."""
+    is_converted = False
+    """True if the outcome is converted to the types of its kind without becoming JSON again (applyPatchToObject)."""
 
     def __init__(self, raw: bytes) -> None:
         """Parse the body."""
@@ -163,6 +165,7 @@ class StrategicMergePatch(Patch):
     """A strategic merge patch: it merges lists by the keys that identify their items."""
 
     _prefix = ""
+    is_converted = True
 
     def __init__(self, raw: bytes, kind: MergeKind) -> None:
         super().__init__(raw)
