@@ -5,11 +5,13 @@ from collections.abc import Iterator
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
+from apiserver.api.golang.strings import quoted
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age, human_duration
 from apiserver.groups.cells import NONE, Cells, mapping, mappings, number_of, text_of
+from apiserver.groups.certificates.certificates import certificate_problem
 from apiserver.groups.columns import AGE, CERTIFICATES, NAME, Column, Printer
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
@@ -97,6 +99,9 @@ _EXCLUSIVE = "Approved and Denied conditions are mutually exclusive"
 
 _BAD_PEM = "PEM block type must be CERTIFICATE REQUEST"
 
+_MAX_SIGNER = 253 + 1 + 253 + 63 + 1
+"""The longest name of a signer: a domain, a slash, and the namespace and name of an issuer with a dot between them."""
+
 _SIGNER_FORM = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
 
 
@@ -146,14 +151,21 @@ def _signer(name: str) -> Iterator[FieldError]:
     if len(domain) > 253:
         yield field.too_long("", 253)
     labels = domain.split(".")
-    for label in labels:
-        for message in names.dns1123_label(label):
-            yield field.invalid("", domain, f'validating label "{label}": {message}')
+    yield from _first_bad_label(domain, names.dns1123_label)
     if len(labels) < 2:
         yield field.invalid("", domain, "should be a domain with at least two segments separated by dots")
-    for label in path.split("."):
-        for message in names.dns1123_subdomain(label):
-            yield field.invalid("", path, f'validating label "{label}": {message}')
+    yield from _first_bad_label(path, names.dns1123_subdomain)
+    if len(name) > _MAX_SIGNER:
+        yield field.too_long("", _MAX_SIGNER)
+
+
+def _first_bad_label(segment: str, check: names.Check) -> Iterator[FieldError]:
+    """Yield the errors of the first invalid label between dots: those of others would read the same."""
+    for label in segment.split("."):
+        if messages := check(label):
+            for message in messages:
+                yield field.invalid("", segment, f"validating label {quoted(label)}: {message}")
+            return
 
 
 def _conditions_of(request: Obj) -> list[Obj]:
@@ -181,6 +193,7 @@ def _conditions_of_type(request: Obj, kind: str) -> list[Obj]:
 def _decisions_kept(new: Obj, old: Obj) -> Iterator[FieldError]:
     """Yield the errors of the new request, and of a decision that was taken back, which no update may do."""
     yield from _create(new)
+    yield from _certificate_well_formed(new, old)
     for kind in _FINAL:
         if len(_conditions_of_type(new, kind)) < len(_conditions_of_type(old, kind)):
             detail = f'updates may not remove a condition of type "{kind}"'
@@ -194,6 +207,15 @@ def _undecided(new: Obj, old: Obj) -> Iterator[FieldError]:
             yield field.forbidden("status.conditions", f'updates may not add a condition of type "{kind}"')
         elif len(conditions) == len(before) and conditions != before:
             yield field.forbidden("status.conditions", f'updates may not modify a condition of type "{kind}"\n')
+
+
+def _certificate_well_formed(new: Obj, old: Obj) -> Iterator[FieldError]:
+    """Yield the error of a certificate, unless it is the old one or the old one has an error as well."""
+    certificate, before = ((each.get("status") or {}).get("certificate") or "" for each in (new, old))
+    if certificate == before or certificate_problem(before):
+        return
+    if problem := certificate_problem(certificate):
+        yield field.invalid("status.certificate", "<certificate data>", problem)
 
 
 def _certificate_kept(new: Obj, old: Obj, words: str) -> checks.FieldErrors:
@@ -248,6 +270,7 @@ CERTIFICATE_SIGNING_REQUEST = BuiltinKind(
     namespaced=False,
     subresources=("approval",),
     fields=("spec.signerName",),
+    selects_namespace=False,
     strategy=CERTIFICATE_SIGNING_REQUEST_STRATEGY,
     subresource_strategies={"approval": CERTIFICATE_SIGNING_REQUEST_APPROVAL},
     validator=Validator(_create, _update, _status_update),

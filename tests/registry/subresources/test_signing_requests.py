@@ -42,3 +42,18 @@ async def test_a_request_is_not_both_approved_and_denied(client, request_made):
     status, answer = await client.ask(f"PUT {PLACE}/r/approval", request_made)
     assert status == 422
     assert "Approved and Denied conditions are mutually exclusive" in answer["message"]
+
+
+async def test_a_certificate_is_pem(client, request_made):
+    request_made["status"] = {"certificate": base64.b64encode(b"nonsense").decode()}
+    status, answer = await client.ask(f"PUT {PLACE}/r/status", request_made)
+    assert (status, answer["details"]["causes"]) == (
+        422,
+        [
+            {
+                "reason": "FieldValueInvalid",
+                "message": 'Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block',
+                "field": "status.certificate",
+            }
+        ],
+    )

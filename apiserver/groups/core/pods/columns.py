@@ -76,9 +76,9 @@ def _init_reason(statuses: list[Obj], sidecars: set[str], *, total: int, tally: 
 def _running_reason(status: Obj, reason: str, tally: _Tally) -> str:
     """Return the pod's reason once it is initialized: the reason of the first container that has one.
 
-    A container that failed, or one that still runs, takes precedence over "Completed".
+    If that is "Completed" and another container still runs, the pod is not completed.
     """
-    running, failure = False, ""
+    running = False
     for container in reversed(mappings(status, "containerStatuses")):
         tally.add_restarts(container)
         state = mapping(container, "state")
@@ -87,15 +87,12 @@ def _running_reason(status: Obj, reason: str, tally: _Tally) -> str:
             reason = waiting
         elif isinstance(terminated, dict):
             reason = _exit_text(terminated)
-            failure = reason if number_of(terminated, "exitCode") else failure
         elif container.get("ready") is True and isinstance(state.get("running"), dict):
             running = True
             tally.ready += 1
-    if reason != "Completed":
+    if reason != "Completed" or not running:
         return reason
-    if running and has_condition(status, "Ready"):
-        return "Running"
-    return failure or ("NotReady" if running else reason)
+    return "Running" if has_condition(status, "Ready") else "NotReady"
 
 
 def _own_reason(status: Obj) -> str:

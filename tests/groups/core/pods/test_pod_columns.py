@@ -79,9 +79,16 @@ READY = [{"type": "Ready", "status": "True"}]
         pytest.param(
             pod(container(terminated(0, "Completed")), container(terminated(2, "Error"), name="d")),
             "0/2",
+            "Completed",
+            "0",
+            id="a completion before a failure",
+        ),
+        pytest.param(
+            pod(container(terminated(2, "Error")), container(terminated(0, "Completed"), name="d")),
+            "0/2",
             "Error",
             "0",
-            id="a failure outweighs a completion",
+            id="a failure before a completion",
         ),
         pytest.param(
             pod(
@@ -90,9 +97,9 @@ READY = [{"type": "Ready", "status": "True"}]
                 container(terminated(2), name="e"),
             ),
             "1/3",
-            "ExitCode:2",
+            "NotReady",
             "0",
-            id="a failure outweighs what still runs unready",
+            id="a failure after what has completed and what still runs",
         ),
         pytest.param(pod(container(terminated(0, "Completed"))), "0/1", "Completed", "0", id="completed"),
         pytest.param(
