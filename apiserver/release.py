@@ -51,7 +51,7 @@ def load_release(version: str) -> Release:
         definitions,
         tuple(
             replace(row, deprecation=deprecation_warning(row.api_version, row.kind, minor))
-            for row in builtin_rows(definitions)
+            for row in builtin_rows(definitions, minor)
         ),
         Schema(definitions, version),
         MergeSchema(definitions),

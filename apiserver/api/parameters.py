@@ -31,13 +31,13 @@ class Parameters(dict[str, str]):
         return value is not None and value.lower() not in FALSE
 
     def integer(self, name: str) -> int | None:
-        """Return a numeric parameter, or None if absent or empty.
+        """Return a numeric parameter, or None if absent; an empty one is no number (Convert_Slice_string_To_int64).
 
         Raises:
             ApiError: 400 with the message of Go's ParseInt.
         """
         text = self.get(name)
-        return integer(text) if text else None
+        return None if text is None else integer(text)
 
 
 def integer(text: str) -> int:

@@ -37,6 +37,7 @@ class Resource:
         fields: the fields that selectors may name besides metadata.name and metadata.namespace.
         kept_fields: the fields of all its versions that are indexed for selectors, if these are more than `fields`.
         create_on_update: PUT of an absent name creates it.
+        returns_deleted: DELETE answers with the object instead of a Status.
         deprecation: the warning to its users, "" for none.
         notices: (new, old or None for a new object) → the warnings to a client that parts of the object are stored
             without effect here; None if all objects take effect.
@@ -60,6 +61,7 @@ class Resource:
     fields: tuple[str, ...] = ()
     kept_fields: tuple[str, ...] = ()
     create_on_update: bool = False
+    returns_deleted: bool = False
     deprecation: str = ""
     notices: Callable[[Obj, Obj | None], tuple[str, ...]] | None = None
     custom: bool = False

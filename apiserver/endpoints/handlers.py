@@ -14,7 +14,15 @@ from apiserver.api.schema import DecodeError
 from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
 from apiserver.endpoints.http_response import Reply, Response
-from apiserver.endpoints.negotiation import EVENT_STREAMS, JSON, body_media, negotiate, negotiate_routed
+from apiserver.endpoints.negotiation import (
+    EVENT_STREAMS,
+    JSON,
+    METADATA,
+    TRANSFORMS,
+    body_media,
+    negotiate,
+    negotiate_routed,
+)
 from apiserver.endpoints.rendering import PLAIN, OutputOptions, Renderer, output_options_of
 from apiserver.endpoints.responses import is_pretty, line_end, response, shaped, success
 from apiserver.endpoints.routes import Route
@@ -23,6 +31,7 @@ from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
 from apiserver.registry.rest import delete as deletion
 from apiserver.registry.rest.apply import apply as apply_object
+from apiserver.registry.rest.create import check_creatable
 from apiserver.registry.rest.create import create as create_object
 from apiserver.registry.rest.patch import patch as patch_object
 from apiserver.registry.rest.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, ApplyPatch, Patch
@@ -41,18 +50,6 @@ from apiserver.registry.subresources import (
 from etcd.store import KeyValue
 
 DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
-RETURNS_DELETED = frozenset(
-    (
-        "pods",
-        "services",
-        "serviceaccounts",
-        "podtemplates",
-        "persistentvolumes",
-        "persistentvolumeclaims",
-        "resourcequotas",
-    )
-)
-"""Core resources whose DELETE answers with the object instead of a Status (ReturnDeletedObject in their storage)."""
 
 
 class RequestContext(NamedTuple):
@@ -81,7 +78,7 @@ class RequestContext(NamedTuple):
         """Return the shape of the answer.
 
         Raises:
-            ApiError: 400, 406.
+            ApiError: 406.
         """
         accept = self.request.headers.get("Accept", "")
         if accept == JSON or not accept:  # as most clients send it
@@ -90,7 +87,7 @@ class RequestContext(NamedTuple):
         if target.resource.custom:
             form = negotiate(accept)
         elif target.name or self.request.method != "GET":
-            form = negotiate_routed(accept)
+            form = negotiate_routed(accept, transforms=TRANSFORMS if _has_columns(target) else METADATA)
         else:
             form = negotiate_routed(accept, streams=EVENT_STREAMS)
         return output_options_of(form, self.query)
@@ -122,6 +119,7 @@ class Handlers:
 
     async def create(self, context: RequestContext) -> Response:
         """POST to a collection."""
+        check_creatable(self._registry, context.target)
         shape = context.output_options()
         options = params.write_options(context.query, user=context.user, agent=context.agent, kind="CreateOptions")
         body = await self._parse_body(context)
@@ -155,9 +153,10 @@ class Handlers:
         options = params.delete_options(context.query, await self._parse_delete_options(context), user=context.user)
         deleted = await deletion.delete(self._registry, target, options)
         resource = target.resource
-        if not deleted.gone or (not resource.group and resource.plural in RETURNS_DELETED):
+        if not deleted.gone or resource.returns_deleted:
+            code = 202 if not deleted.gone and options.orphan_dependents is False else 200
             warnings = deletion.deletion_warnings(target, options) + deleted.warnings
-            return await self._object_response(context, shape, deleted.kv, warnings=warnings)
+            return await self._object_response(context, shape, deleted.kv, code=code, warnings=warnings)
         uid = orjson.loads(deleted.kv.value)["metadata"]["uid"]
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
         status = orjson.dumps(success({k: v for k, v in names.items() if v}))
@@ -289,6 +288,11 @@ class Handlers:
         )
 
 
+def _has_columns(target: Target) -> bool:
+    """Return whether answers may be Tables: those of reviews, tokens, bindings and the like cannot (TableConvertor)."""
+    return "get" in target.resource.verbs if not target.subresource else target.subresource in ("scale", "status")
+
+
 def _check_named(target: Target) -> None:
     """Refuse to change a collection, which only the routing of custom resources allows (handlers.errEmptyName).
 
@@ -336,18 +340,31 @@ def action_of(method: str, target: Target) -> Action:
     """Return the verb and the handler of a request.
 
     Raises:
-        ApiError: 405.
+        ApiError: 404, the resource has no verb for such a path; 405.
     """
     if target.subresource:
         return _subresource_action(method, target)
-    verb_and_handler = (ITEM if target.name else COLLECTION).get(method)
     resource = target.resource
+    verbs = _verbs_at(target)
+    if verbs.isdisjoint(resource.verbs):
+        raise errors.unknown_path()
+    verb_and_handler = (ITEM if target.name else COLLECTION).get(method)
     compute = VIRTUAL.get((resource.group, resource.plural))
-    if verb_and_handler is None or verb_and_handler[0] not in resource.verbs:
-        raise errors.method_not_allowed()
-    if verb_and_handler[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
+    if verb_and_handler is None or verb_and_handler[0] not in verbs.intersection(resource.verbs):
         raise errors.method_not_allowed()
     return Action(*verb_and_handler) if compute is None else _computed(verb_and_handler[0], compute)
+
+
+ITEM_VERBS = frozenset(("delete", "get", "patch", "update"))
+COLLECTION_VERBS = frozenset(("create", "deletecollection", "list"))
+
+
+def _verbs_at(target: Target) -> frozenset[str]:
+    """Return the verbs of a path that names a resource: of all namespaces at once, objects can only be listed."""
+    if target.name:
+        return ITEM_VERBS
+    across_namespaces = target.resource.namespaced and not target.namespace
+    return frozenset(("list",)) if across_namespaces else COLLECTION_VERBS
 
 
 REQUEST_VERBS = {"GET": "get", "HEAD": "get"} | SUBRESOURCE_VERBS

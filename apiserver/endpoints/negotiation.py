@@ -9,7 +9,10 @@ JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 """For request bodies and errors only: every client that reads objects in protobuf reads JSON too."""
 TEXT = "text/plain; charset=utf-8"
-TRANSFORMS = frozenset(("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
+NO_TRANSFORMS = frozenset[str]()
+METADATA = NO_TRANSFORMS | {"PartialObjectMetadata", "PartialObjectMetadataList"}
+"""The transforms of what has no columns, such as a review (RequestScope.AllowsMediaTypeTransform)."""
+TRANSFORMS = METADATA | {"Table"}
 TRANSFORM_VERSIONS = frozenset(("v1", "v1beta1"))
 SUPPORTED = (JSON, YAML, PROTOBUF)
 """Media types of the serializers, in the order in which messages name them."""
@@ -94,12 +97,12 @@ def _goes_before(one: _AcceptClause, other: _AcceptClause) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def negotiate(accept: str, *, transforms: bool = True) -> MediaType:
+def negotiate(accept: str, *, transforms: frozenset[str] = TRANSFORMS) -> MediaType:
     """Return the form that an answer takes (negotiation.NegotiateMediaTypeOptions).
 
     Args:
         accept: the header.
-        transforms: whether Tables and other transforms are available: they are for resources, not for discovery.
+        transforms: the available transforms: they are for resources, not for discovery.
 
     Raises:
         ApiError: 406, the client accepts none of the available forms.
@@ -115,12 +118,14 @@ def negotiate(accept: str, *, transforms: bool = True) -> MediaType:
 
 
 @lru_cache(maxsize=1024)
-def negotiate_routed(accept: str, *, transforms: bool = True, streams: tuple[str, ...] = ()) -> MediaType:
+def negotiate_routed(
+    accept: str, *, transforms: frozenset[str] = TRANSFORMS, streams: tuple[str, ...] = ()
+) -> MediaType:
     """Return the form that an answer takes behind a route of go-restful, which checks the header first.
 
     Args:
         accept: the header.
-        transforms: as for answer_form.
+        transforms: the available transforms.
         streams: the media types that the route produces besides SUPPORTED.
 
     Raises:
@@ -144,7 +149,7 @@ def not_acceptable(media: tuple[str, ...]) -> errors.ApiError:
     return errors.not_acceptable(f"only the following media types are accepted: {', '.join(media)}")
 
 
-def _form(media: str, params: dict[str, str], *, transforms: bool) -> MediaType | None:
+def _form(media: str, params: dict[str, str], *, transforms: frozenset[str]) -> MediaType | None:
     """Return the form that one clause of the header requests, None if there is no such form."""
     pretty = params.get("pretty") == "1"
     if params.get("stream", "watch") not in ("", "watch"):
@@ -154,7 +159,7 @@ def _form(media: str, params: dict[str, str], *, transforms: bool) -> MediaType 
     if params.keys().isdisjoint(("as", "g", "v")):
         return MediaType(media, pretty=pretty)
     transform, version = params.get("as", ""), params.get("v", "")
-    if transforms and transform in TRANSFORMS and params.get("g") == "meta.k8s.io" and version in TRANSFORM_VERSIONS:
+    if transform in transforms and params.get("g") == "meta.k8s.io" and version in TRANSFORM_VERSIONS:
         return MediaType(media, transform, version, pretty)
     return None
 
@@ -166,7 +171,7 @@ def error_media(accept: str) -> str:
         return JSON
     for clause in clauses(accept):
         media = ERROR_MEDIA.get(clause.media)
-        if media and _form(media, dict(clause.params), transforms=False) is not None:
+        if media and _form(media, dict(clause.params), transforms=NO_TRANSFORMS) is not None:
             return media
     return ""
 

@@ -16,7 +16,7 @@ from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, SelectorError, parse_field_selector, parse_label_selector
 from apiserver.api.user import User
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML
-from apiserver.registry.kind_tables import label_problem
+from apiserver.registry.kind_tables import canonical_label, label_problem
 from apiserver.registry.options import DeleteOptions, ListOptions, WriteOptions
 
 CACHED_LENGTH = 512
@@ -51,26 +51,27 @@ def list_options(query: Parameters, resource: Resource, *, name: str = "") -> Li
     """
     if not query and not name:
         return _ALL_OBJECTS
-    limit = query.integer("limit") or 0
     query.integer("timeoutSeconds")
+    limit = query.integer("limit") or 0
     labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
     try:
         label_selector = parse_label_selector(labels) if labels else None
-        field_selector = _fields_of(fields, resource) if fields else None
+        field_selector = parse_field_selector(fields) if fields else None
     except SelectorError as error:
         raise errors.bad_request(str(error)) from error
-    if name:
-        field_selector = _name_in_selector(field_selector, name)
     options = ListOptions(
         labels=None if label_selector is None or label_selector.empty else label_selector,
-        fields=field_selector,
         resource_version=query.get("resourceVersion", ""),
         match=query.get("resourceVersionMatch", ""),
         limit=limit,
         continue_token=query.get("continue", ""),
     )
     _check_match(query, options)
-    return options
+    if field_selector is not None:
+        field_selector = _with_labels_of(field_selector, resource)
+    if name:
+        field_selector = _name_in_selector(field_selector, name)
+    return replace(options, fields=field_selector) if field_selector is not None else options
 
 
 _ALL_OBJECTS = ListOptions()
@@ -89,12 +90,17 @@ def _name_in_selector(selector: FieldSelector | None, name: str) -> FieldSelecto
     return selector
 
 
-def _fields_of(text: str, resource: Resource) -> FieldSelector | None:
-    selector = parse_field_selector(text)
-    for term in selector.terms:
+def _with_labels_of(selector: FieldSelector, resource: Resource) -> FieldSelector | None:
+    """Return a selector with the resource's own names of fields, None if it selects everything.
+
+    Raises:
+        ApiError: 400, it names a field by which objects of the resource cannot be selected.
+    """
+    terms = tuple(replace(term, path=canonical_label(resource, term.path)) for term in selector.terms)
+    for term in terms:
         if problem := label_problem(resource, term.path):
-            raise SelectorError(problem)
-    return selector if selector.terms else None
+            raise errors.bad_request(problem)
+    return FieldSelector(terms) if terms else None
 
 
 def _check_match(query: Parameters, options: ListOptions) -> None:
@@ -237,6 +243,7 @@ def delete_options(query: Parameters, body: Obj | None, *, user: User) -> Delete
         dry_run=bool(options.get("dryRun")),
         grace_period=grace,
         propagation=policy or "",
+        orphan_dependents=orphan,
         uid=preconditions.get("uid") or "",
         resource_version=preconditions.get("resourceVersion") or "",
         given={name: value for name, value in options.items() if value not in (None, [], ())},
@@ -251,6 +258,7 @@ def _delete_query(query: Parameters) -> Mapping[str, Any]:
         "gracePeriodSeconds": query.integer("gracePeriodSeconds"),
         "orphanDependents": query.is_true("orphanDependents") if "orphanDependents" in query else None,
         "propagationPolicy": query.get("propagationPolicy"),
+        "preconditions": {"uid": query.get("uid"), "resourceVersion": query.get("resourceVersion")},
     }
 
 

@@ -58,8 +58,8 @@ class Connection(RequestHandler):
         return answer
 
     def log_exception(self, *args: Any, **kwargs: Any) -> None:
-        """Log an error, unless it is a malformed body, which was answered with a 400."""
-        if not isinstance(sys.exception(), RequestPayloadError):
+        """Log an error, unless it is a malformed body, which was answered with a 400, or a client that went away."""
+        if not isinstance(sys.exception(), RequestPayloadError | ConnectionError):
             super().log_exception(*args, **kwargs)
 
     @staticmethod

@@ -25,15 +25,27 @@ INCLUDE = ("", "Metadata", "Object", "None")
 
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
-    """A form, and the part of the object in each row of a Table ("Metadata", "Object" or "None")."""
+    """A form, and the parameter includeObject, by which a Table has a part of the object in each row."""
 
     form: MediaType
-    include: str = "Metadata"
+    include: str = ""
 
     @property
     def plain(self) -> bool:
         """Return whether the object is sent without transformation."""
         return not self.form.transform
+
+    def check(self) -> None:
+        """Check the parameter of a Table; upstream does so when it writes the answer (optionsForTransform).
+
+        Raises:
+            ApiError: 400, it is not one of the known parts.
+        """
+        if self.form.transform == "Table" and self.include not in INCLUDE:
+            raise errors.bad_request(
+                "Unable to convert to Table as requested: includeObject: Invalid value: "
+                f"{orjson.dumps(self.include).decode()}: must be 'Metadata', 'Object', 'None', or empty"
+            )
 
 
 PLAIN = OutputOptions(MediaType())
@@ -41,20 +53,10 @@ PLAIN = OutputOptions(MediaType())
 
 
 def output_options_of(form: MediaType, query: Parameters) -> OutputOptions:
-    """Return the shape of an answer.
-
-    Raises:
-        ApiError: 400, includeObject has an invalid value.
-    """
+    """Return the shape of an answer."""
     if form.transform != "Table":
         return PLAIN if form == PLAIN.form else OutputOptions(form)
-    include = query.get("includeObject", "")
-    if include not in INCLUDE:
-        raise errors.bad_request(
-            "Unable to convert to Table as requested: includeObject: Invalid value: "
-            f"{orjson.dumps(include).decode()}: must be 'Metadata', 'Object', 'None', or empty"
-        )
-    return OutputOptions(form, include or "Metadata")
+    return OutputOptions(form, query.get("includeObject", ""))
 
 
 class Renderer:
@@ -74,8 +76,9 @@ class Renderer:
         """Render one object.
 
         Raises:
-            ApiError: 406, or 500 for a custom object: a list was requested.
+            ApiError: 400; 406, or 500 for a custom object: a list was requested.
         """
+        shape.check()
         match shape.form.transform:
             case "":
                 return codec.json(kv)
@@ -92,8 +95,9 @@ class Renderer:
         """Render an object that is not stored, such as the Scale of a resource; a Status stays as it is.
 
         Raises:
-            ApiError: 406, a list was requested.
+            ApiError: 400; 406, a list was requested.
         """
+        shape.check()
         if not shape.form.transform or obj.get("kind") == "Status":
             return orjson.dumps(obj)
         version, metadata = f"meta.k8s.io/{shape.form.version}", obj.get("metadata", {})
@@ -120,8 +124,9 @@ class Renderer:
         """Render a list.
 
         Raises:
-            ApiError: 406, a single object was requested.
+            ApiError: 400; 406, a single object was requested.
         """
+        shape.check()
         metadata = _list_metadata(selected)
         match shape.form.transform:
             case "":

@@ -21,7 +21,7 @@ from apiserver.auth.impersonation import Impersonation, asks_to_impersonate
 from apiserver.endpoints.deadlines import answer_within, requested_seconds
 from apiserver.endpoints.handlers import Action, Handlers, RequestContext, action_of, custom_action_of
 from apiserver.endpoints.http_response import Reply, Response
-from apiserver.endpoints.negotiation import negotiate, negotiate_routed
+from apiserver.endpoints.negotiation import NO_TRANSFORMS, negotiate, negotiate_routed
 from apiserver.endpoints.nonresource import BAD_REQUEST, NonResourceHandlers, NonResourceResponse
 from apiserver.endpoints.params import NO_QUERY, is_dry_run, parse_query
 from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn_first
@@ -158,6 +158,8 @@ class RouteCache:
             if custom is None:
                 return None
             action = custom
+        elif route.watch and "watch" not in target.resource.verbs:
+            raise errors.unknown_path()
         elif method not in METHODS or (route.watch and method != "GET"):
             raise errors.method_not_allowed()
         else:
@@ -432,7 +434,7 @@ def _as_requested(page: NonResourceResponse, request: web.BaseRequest, query: Pa
         ApiError: 406.
     """
     negotiator = negotiate_routed if page.routed else negotiate
-    form = negotiator(request.headers.get("Accept", ""), transforms=False)
+    form = negotiator(request.headers.get("Accept", ""), transforms=NO_TRANSFORMS)
     pretty = form.pretty or is_pretty(query, request.headers.get("User-Agent", ""))
     return page._replace(body=shaped(page.body, form.media, pretty=pretty), media=form.media)
 

@@ -42,6 +42,7 @@ class Watches:
         shape = _shape(context)
         target = context.target
         selection = params.list_options(context.query, target.resource, name=target.name)
+        shape.check()
         seconds = context.query.integer("timeoutSeconds")
         initial = context.query.get("sendInitialEvents")
         options = WatchOptions(
@@ -104,14 +105,12 @@ class Watches:
                         await socket.send_str(line.decode())
             return socket
         answer = _new_response(context)
-        try:
+        with suppress(ConnectionError):  # the client disconnected, which is how most watches end
             await answer.prepare(context.request)
-        except ConnectionError:  # the client disconnected before the first byte
-            return answer
-        async for data in stream.frames():
-            event_counts[gvr] += data.count(b"\n")
-            await answer.write(data)
-        await answer.write_eof()
+            async for data in stream.frames():
+                event_counts[gvr] += data.count(b"\n")
+                await answer.write(data)
+            await answer.write_eof()
         return answer
 
 

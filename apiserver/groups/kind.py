@@ -37,7 +37,13 @@ class BuiltinKind:
         verbs: what can be done with it.
         subresources: its subresources, keys of rows.SUBRESOURCES. "status" is not among them: a kind has it when its
             definition has that property, so that it comes and goes with the release.
+        newer_subresources: subresource → the minor release that has it first, of those that came after 1.25.
+        gated_subresources: subresources that its definition suggests and clusters have only with a feature gate.
         fields: the fields that selectors may name besides metadata.name and metadata.namespace.
+        selects_namespace: whether selectors may name metadata.namespace, which no kind without `fields` refuses.
+        field_aliases: another name of a field in selectors → the field.
+        unknown_field: the message for a selector that names another field: a template of label, quoted and version.
+        returns_deleted: DELETE answers with the object instead of a Status (ReturnDeletedObject of upstream's stores).
         creates_on_update: PUT of an absent name creates it (AllowCreateOnUpdate of upstream's strategies).
         prefix: the key prefix that it is stored under, if that is not its plural.
         default: sets its defaults, in every version.
@@ -64,7 +70,13 @@ class BuiltinKind:
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
     subresources: tuple[str, ...] = ()
+    newer_subresources: Mapping[str, int] = field(default_factory=dict)
+    gated_subresources: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    selects_namespace: bool = True
+    field_aliases: Mapping[str, str] = field(default_factory=dict)
+    unknown_field: str = "field label not supported: {label}"
+    returns_deleted: bool = False
     creates_on_update: bool = False
     plural: str = ""
     prefix: str = ""

@@ -50,13 +50,14 @@ COHABITATING_RESOURCES = {("events.k8s.io", "Event"): ("", "v1")}
 """Kinds that are stored as another group's kind of the same name (upstream's cohabitating resources)."""
 
 
-def builtin_rows(definitions: Mapping[str, Obj]) -> list[Resource]:
+def builtin_rows(definitions: Mapping[str, Obj], minor: int | None = None) -> list[Resource]:
     """Return the resources that a release serves.
 
     Every version of a kind in KINDS that has a definition is served; the most stable and newest one is stored.
 
     Args:
         definitions: the release's OpenAPI definitions by name.
+        minor: the minor release, None for the newest.
     """
     served: dict[tuple[str, str], dict[str, str]] = {}
     for name, schema in definitions.items():
@@ -66,7 +67,7 @@ def builtin_rows(definitions: Mapping[str, Obj]) -> list[Resource]:
         row
         for group, kinds in KINDS.items()
         for kind in kinds
-        for row in _rows(kind, group=group, served=served.get((group, kind.name), {}), definitions=definitions)
+        for row in _rows(kind, group, served.get((group, kind.name), {}), definitions, minor)
     ]
 
 
@@ -86,15 +87,14 @@ def plural_of(kind: BuiltinKind) -> str:
 
 
 def _rows(
-    kind: BuiltinKind, *, group: str, served: Mapping[str, str], definitions: Mapping[str, Obj]
+    kind: BuiltinKind, group: str, served: Mapping[str, str], definitions: Mapping[str, Obj], minor: int | None
 ) -> Iterator[Resource]:
     """Yield the kind's resources, one per version that the release has, most preferred first."""
     versions = sorted(served, key=version_rank, reverse=True)
     plural = plural_of(kind)
     for version in versions:
         storage_group, storage_version = COHABITATING_RESOURCES.get((group, kind.name), (group, versions[0]))
-        has_status = kind.verbs != CREATE and "status" in definitions[served[version]].get("properties", {})
-        parts = (*kind.subresources, "status") if has_status else kind.subresources
+        parts = _subresource_names(kind, definitions[served[version]], minor)
         yield Resource(
             group=group,
             version=version,
@@ -111,8 +111,21 @@ def _rows(
             categories=kind.categories,
             fields=kind.fields,
             create_on_update=kind.creates_on_update,
+            returns_deleted=kind.returns_deleted,
             subresources={name: _subresource(name, kind=kind, group=group, version=version) for name in sorted(parts)},
         )
+
+
+def _subresource_names(kind: BuiltinKind, definition: Obj, minor: int | None) -> list[str]:
+    """Return the names of the subresources that a kind has in a release."""
+    has_status = kind.verbs != CREATE and "status" in definition.get("properties", {})
+    names = (*kind.subresources, "status") if has_status else kind.subresources
+    since = kind.newer_subresources
+    return [
+        name
+        for name in names
+        if name not in kind.gated_subresources and (minor is None or since.get(name, minor) <= minor)
+    ]
 
 
 def _subresource(name: str, *, kind: BuiltinKind, group: str, version: str) -> Subresource:

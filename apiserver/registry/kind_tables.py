@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+from apiserver.api.golang.strings import quoted
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.groups.conversion import Conversion
@@ -82,15 +83,27 @@ def selectable_fields(resource: Resource, obj: Obj) -> Fields:
 def label_problem(resource: Resource, label: str) -> str:
     """Return why a field selector on the resource may not name a field, "" if it may.
 
-    The message depends on the kind (the ConvertFieldLabel functions upstream). Only cluster-scoped custom kinds refuse
-    metadata.namespace (apiextensions-apiserver's conversion/converter.go).
+    The fields and the message depend on the kind (upstream's AddFieldLabelConversionFunc); a kind without fields of its
+    own takes metadata.namespace even if it is cluster-scoped (DefaultMetaV1FieldSelectorConversion), a custom kind
+    only if it is namespaced (apiextensions-apiserver's conversion/converter.go).
     """
-    places = (NAME, NAMESPACE) if resource.namespaced or not resource.custom else (NAME,)
-    if label in places or label in resource.fields:
+    if label == NAME or label in resource.fields:
         return ""
-    if resource.fields or resource.custom:
+    kind = ALL_KINDS.get((resource.group, resource.kind))
+    selects_namespace = resource.namespaced if kind is None else kind.selects_namespace
+    if label == NAMESPACE and selects_namespace:
+        return ""
+    if kind is None:
         return f"field label not supported: {label}"
-    return f'"{label}" is not a known field selector: only "{NAME}", "{NAMESPACE}"'
+    if not kind.fields:
+        return f'"{label}" is not a known field selector: only "{NAME}", "{NAMESPACE}"'
+    return kind.unknown_field.format(label=label, quoted=quoted(label), version=resource.version)
+
+
+def canonical_label(resource: Resource, label: str) -> str:
+    """Return the field that a field selector on the resource means by a label."""
+    kind = ALL_KINDS.get((resource.group, resource.kind))
+    return label if kind is None else kind.field_aliases.get(label, label)
 
 
 def notices_by_kind(rows: Iterable[Resource]) -> Iterator[Resource]:

@@ -72,6 +72,7 @@ class DeleteOptions:
 
     Attributes:
         grace_period: seconds, None if the client leaves it to the object.
+        orphan_dependents: the deprecated option, which also decides the status of the answer; None if unset.
         propagation: "Orphan", "Background", "Foreground", or "" if the client leaves it to the kind.
         uid, resource_version: preconditions, "" for none.
         given: the options as the client gave them, for admission.
@@ -80,6 +81,7 @@ class DeleteOptions:
     user: User
     dry_run: bool = False
     grace_period: int | None = None
+    orphan_dependents: bool | None = None
     propagation: str = ""
     uid: str = ""
     resource_version: str = ""

@@ -31,7 +31,12 @@ def test_what_is_not_there_is_not_true():
 
 
 def test_a_number_is_read_where_there_is_one():
-    assert (QUERY.integer("a"), QUERY.integer("empty"), QUERY.integer("none")) == (1, None, None)
+    assert (QUERY.integer("a"), QUERY.integer("none")) == (1, None)
+
+
+def test_an_empty_number_is_none():
+    with pytest.raises(ApiError, match=r'strconv\.ParseInt: parsing "": invalid syntax'):
+        QUERY.integer("empty")
 
 
 @pytest.mark.parametrize("read", [integer, lambda text: Parameters([("x", text)]).integer("x")])

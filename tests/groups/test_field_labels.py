@@ -164,7 +164,21 @@ def test_of_an_object_the_fields_of_all_versions_are_kept():
         (custom(namespaced=False), "metadata.name", ""),
         (ROWS["", "Pod"], "spec.nodeName", ""),
         (ROWS["", "Pod"], "spec.size", "field label not supported: spec.size"),
-        (ROWS["", "Node"], "metadata.namespace", ""),
+        (ROWS["", "Node"], "metadata.namespace", "field label not supported: metadata.namespace"),
+        (ROWS["", "Namespace"], "metadata.namespace", "field label not supported: metadata.namespace"),
+        (ROWS["", "PersistentVolume"], "metadata.namespace", ""),
+        (ROWS["", "Secret"], "metadata.namespace", ""),
+        (ROWS["batch", "Job"], "spec.size", 'field label "spec.size" not supported for batchv1.Job'),
+        (
+            ROWS["apps", "StatefulSet"],
+            "status.successful",
+            '"status.successful" is not a known field selector: only "metadata.name", "metadata.namespace"',
+        ),
+        (
+            ROWS["resource.k8s.io", "ResourceSlice"],
+            "metadata.namespace",
+            "field label not supported for resource.k8s.io/v1beta1, Kind=ResourceSlice: metadata.namespace",
+        ),
         (
             ROWS["", "ConfigMap"],
             "data.a",

@@ -10,7 +10,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, cast
 
+import aiohttp
 import pytest
+from aiohttp import web
 from patience import SECONDS
 
 from apiserver.config import Config
@@ -70,6 +72,19 @@ async def test_a_watch_that_nobody_reads_ends_when_its_client_closes(api, eventu
     await api.make(*(f"a{n}" for n in range(300)), data={"x": "x" * 50_000})
     writer.transport.abort()
     await eventually(lambda: all_gone(api))
+
+
+async def test_a_client_that_leaves_while_it_is_written_to_is_no_error(api, eventually, caplog, monkeypatch) -> None:
+    async def write(_self: web.StreamResponse, _data: bytes) -> None:
+        raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")  # as if it had just gone
+
+    _, writer = await raw_watch(api)
+    monkeypatch.setattr(web.StreamResponse, "write", write)
+    await api.make("a")
+    await eventually(lambda: all_gone(api))
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+    assert await api.metrics("apiserver_request_total", 'verb="WATCH"') == 1
+    writer.close()
 
 
 async def test_clients_that_never_read_cost_bounded_memory(api, eventually) -> None:

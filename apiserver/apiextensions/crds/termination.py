@@ -14,7 +14,9 @@ FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 TERMINATING = "Terminating"
 NO_CREATION = "create not allowed while custom resource definition is terminating"
-"""Why objects of its kind can no longer be created, the message of a 403 (customresource_handler.go)."""
+"""Why objects of its kind can no longer be created (customresource_handler.go)."""
+FORBIDDEN_SINCE = 34
+"""The first minor release whose answer to a creation is a 403 of admission; before, it is a 405 to any POST."""
 CHECK_INTERVAL, CHECK_TIMEOUT = 5.0, 60.0
 """Seconds between two checks whether all objects are gone, and until the controller starts over."""
 

@@ -23,7 +23,7 @@ from apiserver.endpoints.openapi.operations import (
 from apiserver.endpoints.openapi.rendering import CUSTOM, V2, V3, rendered
 from apiserver.groups.kinds import KINDS
 
-FORMAT = "2"
+FORMAT = "3"
 """Part of every hash: raise it when documents of the same resources change, since clients cache them by hash."""
 
 ALWAYS = (f"{META}.APIResourceList", f"{META}.Status")

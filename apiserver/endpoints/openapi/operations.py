@@ -277,6 +277,8 @@ def _item_operations(context: _RowContext) -> Iterator[Operation]:
     named = f"{context.scope}{context.row.kind}"
     for name in ITEM_VERBS:
         verb = context.verb(name, ITEM_VERBS)
+        if name == "delete" and verb and context.row.returns_deleted:
+            verb = replace(verb, gives=OBJECT)
         if verb and name in context.row.verbs:
             yield context.operation(verb, path=context.item, name=named)
     if "watch" in context.row.verbs and not context.custom:

@@ -27,7 +27,6 @@ from apiserver.groups.core.pods.templates import (
     whole,
 )
 from apiserver.groups.core.pods.validation import template_metadata
-from apiserver.groups.field_labels import Fields
 from apiserver.groups.kind import ALL, BuiltinKind
 from apiserver.groups.strategy import Strategy, creation, status_updating, updating
 
@@ -175,11 +174,6 @@ STATEFUL_SET_VALIDATOR = Validator(
 )
 
 
-def _stateful_set_fields(_stateful_set: Obj) -> Fields:
-    """Return the field label that selectors may name but that has no value for any StatefulSet."""
-    return {"status.successful": ""}
-
-
 def _stateful_set_cells(obj: Obj) -> Cells:
     spec = mapping(obj, "spec")
     ready = f"{number_of(mapping(obj, 'status'), 'readyReplicas')}/{number_of(spec, 'replicas')}"
@@ -192,11 +186,9 @@ STATEFUL_SET = BuiltinKind(
     ("sts",),
     categories=ALL,
     subresources=("scale",),
-    fields=("status.successful",),
     default=default_stateful_set,
     strategy=STATEFUL_SET_STRATEGY,
     validator=STATEFUL_SET_VALIDATOR,
-    field_labels=_stateful_set_fields,
     printer=Printer(columns=(NAME, READY_PODS, AGE, CONTAINERS, IMAGES), cells=_stateful_set_cells),
     name_rule=names.dns1123_label,
 )

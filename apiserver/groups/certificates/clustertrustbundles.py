@@ -18,6 +18,7 @@ CLUSTER_TRUST_BUNDLE = BuiltinKind(
     "ClusterTrustBundle",
     namespaced=False,
     fields=("spec.signerName",),
+    selects_namespace=False,
     strategy=PINNED,
     field_labels=at_paths("spec.signerName"),
     printer=Printer(

@@ -54,10 +54,13 @@ def _has_builtin_signer(new: Obj, _old: Obj | None) -> bool:
     return text_of(mapping(new, "spec"), "signerName").startswith("kubernetes.io/")
 
 
+_FIELDS = ("spec.nodeName", "spec.podName", "spec.signerName")
+
 POD_CERTIFICATE_REQUEST = BuiltinKind(
     "certificates.k8s.io",
     "PodCertificateRequest",
-    fields=("spec.signerName",),
+    fields=_FIELDS,
+    selects_namespace=False,
     default=default_pod_certificate_request,
     strategy=Strategy(
         creation(status=dict, generation=False),
@@ -66,7 +69,7 @@ POD_CERTIFICATE_REQUEST = BuiltinKind(
         has_status=True,
         allow_unconditional_update=False,
     ),
-    field_labels=at_paths("spec.signerName"),
+    field_labels=at_paths(*_FIELDS),
     conversions={"v1": Conversion(_unchanged, _without_proof)},
     printer=Printer(
         columns=(

@@ -91,6 +91,7 @@ NAMESPACE = BuiltinKind(
     verbs=NO_COLLECTION_DELETE,
     subresources=("finalize",),
     fields=("status.phase",),
+    selects_namespace=False,
     default=default_namespace,
     strategy=NAMESPACE_STRATEGY,
     subresource_strategies={"finalize": NAMESPACE_FINALIZE},

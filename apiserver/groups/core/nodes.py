@@ -157,6 +157,7 @@ NODE = BuiltinKind(
     namespaced=False,
     subresources=("proxy",),
     fields=("spec.unschedulable",),
+    selects_namespace=False,
     prefix="minions",
     default=default_node,
     strategy=Strategy(nothing, updating(), status_updating()),

@@ -294,6 +294,7 @@ PERSISTENT_VOLUME_CLAIM = BuiltinKind(
     "PersistentVolumeClaim",
     ("pvc",),
     default=default_claim,
+    returns_deleted=True,
     strategy=PERSISTENT_VOLUME_CLAIM_STRATEGY,
     validator=Validator(_create, _update, _status_update),
     printer=Printer(

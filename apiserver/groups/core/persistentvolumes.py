@@ -265,6 +265,7 @@ PERSISTENT_VOLUME = BuiltinKind(
     ("pv",),
     namespaced=False,
     default=default_volume,
+    returns_deleted=True,
     strategy=PERSISTENT_VOLUME_STRATEGY,
     validator=Validator(_create, _update),
     printer=Printer(

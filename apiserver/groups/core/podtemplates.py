@@ -32,6 +32,7 @@ POD_TEMPLATE = BuiltinKind(
     "",
     "PodTemplate",
     default=default_pod_template,
+    returns_deleted=True,
     strategy=Strategy(creation(), updating("template", status=False), unchanged),
     validator=Validator(create=_template, update=lambda new, _old: _template(new)),
     printer=Printer(

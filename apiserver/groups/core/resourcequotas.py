@@ -161,6 +161,7 @@ RESOURCE_QUOTA = BuiltinKind(
     "ResourceQuota",
     ("quota",),
     default=default_resource_quota,
+    returns_deleted=True,
     strategy=_WITH_STATUS,
     validator=Validator(_create, _update, _status_update),
     printer=Printer(

@@ -30,6 +30,7 @@ SERVICE_ACCOUNT = BuiltinKind(
     "ServiceAccount",
     ("sa",),
     subresources=("token",),
+    returns_deleted=True,
     strategy=SERVICE_ACCOUNT_STRATEGY,
     printer=Printer(columns=(NAME, Column("Secrets", f"{CORE}ServiceAccount#secrets"), AGE), cells=_service_account),
 )

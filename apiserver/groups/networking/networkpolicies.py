@@ -118,6 +118,7 @@ NETWORK_POLICY = BuiltinKind(
     "networking.k8s.io",
     "NetworkPolicy",
     ("netpol",),
+    gated_subresources=("status",),
     default=default_network_policy,
     strategy=COUNTED,
     validator=Validator(_policy, _policy_update),

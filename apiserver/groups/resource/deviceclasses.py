@@ -18,6 +18,7 @@ DEVICE_CLASS = BuiltinKind(
     "resource.k8s.io",
     "DeviceClass",
     namespaced=False,
+    returns_deleted=True,
     strategy=COUNTED,
     validator=same_on_update(_class),
     printer=NAME_AND_AGE,

@@ -20,6 +20,7 @@ DEVICE_TAINT_RULE = BuiltinKind(
     "resource.k8s.io",
     "DeviceTaintRule",
     namespaced=False,
+    returns_deleted=True,
     strategy=COUNTED_STATUS,
     printer=Printer(
         columns=(

@@ -64,6 +64,7 @@ _VALIDATOR = Validator(_context, _context_update, _status_update)
 POD_SCHEDULING = BuiltinKind(
     "resource.k8s.io",
     "PodScheduling",
+    returns_deleted=True,
     strategy=GUARDED_STATUS,
     validator=_VALIDATOR,
     printer=_printer("v1alpha1.PodSchedulingSpec"),
@@ -73,6 +74,7 @@ POD_SCHEDULING = BuiltinKind(
 POD_SCHEDULING_CONTEXT = BuiltinKind(
     "resource.k8s.io",
     "PodSchedulingContext",
+    returns_deleted=True,
     strategy=GUARDED_STATUS,
     validator=_VALIDATOR,
     printer=_printer("v1alpha3.PodSchedulingContextSpec"),

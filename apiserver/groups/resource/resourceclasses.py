@@ -39,6 +39,7 @@ RESOURCE_CLASS = BuiltinKind(
     "resource.k8s.io",
     "ResourceClass",
     namespaced=False,
+    returns_deleted=True,
     strategy=PLAIN,
     validator=Validator(_class, _class_update),
     printer=Printer(

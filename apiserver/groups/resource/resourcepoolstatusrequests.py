@@ -56,6 +56,7 @@ RESOURCE_POOL_STATUS_REQUEST = BuiltinKind(
     "resource.k8s.io",
     "ResourcePoolStatusRequest",
     namespaced=False,
+    returns_deleted=True,
     strategy=Strategy(nothing, updating(), status_updating(*METADATA_OF_STATUS), has_status=True),
     printer=Printer(
         columns=(

@@ -96,6 +96,7 @@ CSI_DRIVER = BuiltinKind(
     "CSIDriver",
     namespaced=False,
     default=default_csi_driver,
+    returns_deleted=True,
     strategy=COUNTED_PINNED,
     validator=Validator(_driver, _driver_update),
     printer=Printer(

@@ -64,6 +64,7 @@ CSI_NODE = BuiltinKind(
     "storage.k8s.io",
     "CSINode",
     namespaced=False,
+    returns_deleted=True,
     strategy=Strategy(nothing, updating(), status_updating(), has_status=True, allow_unconditional_update=False),
     validator=Validator(_node, _node_update),
     printer=Printer(

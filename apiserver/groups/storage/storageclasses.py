@@ -107,6 +107,7 @@ STORAGE_CLASS = BuiltinKind(
     ("sc",),
     namespaced=False,
     default=default_storage_class,
+    returns_deleted=True,
     strategy=PLAIN,
     validator=Validator(_class, _class_update),
     printer=Printer(

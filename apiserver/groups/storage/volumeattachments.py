@@ -53,6 +53,7 @@ VOLUME_ATTACHMENT = BuiltinKind(
     "storage.k8s.io",
     "VolumeAttachment",
     namespaced=False,
+    returns_deleted=True,
     strategy=Strategy(
         creation(status=lambda: {"attached": False}, generation=False),
         updating(),

@@ -30,6 +30,7 @@ VOLUME_ATTRIBUTES_CLASS = BuiltinKind(
     "VolumeAttributesClass",
     ("vac",),
     namespaced=False,
+    returns_deleted=True,
     strategy=PLAIN,
     validator=Validator(_attributes_class, fixed("driverName", "parameters")),
     printer=Printer(

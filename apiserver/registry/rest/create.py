@@ -5,7 +5,7 @@ import orjson
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.crds.termination import NO_CREATION
+from apiserver.apiextensions.crds.termination import FORBIDDEN_SINCE, NO_CREATION
 from apiserver.groups.strategy import Strategy
 from apiserver.registry.admission import Attributes
 from apiserver.registry.context import Registry, WriteResult, index_attrs
@@ -52,6 +52,18 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
         raise error.prepend_warnings(warnings if error.code == _ALREADY_EXISTS else body_warnings) from error.__cause__
     warnings += written.warnings + notices(target, decoded.obj, None)
     return WriteResult(written.kv, created=True, warnings=warnings) if warnings else written
+
+
+def check_creatable(registry: Registry, target: Target) -> None:
+    """Refuse to create objects of a definition that is being deleted, if the release does so before it reads them.
+
+    Raises:
+        ApiError: 405.
+    """
+    resource = target.resource
+    custom = registry.customs.find(resource) if resource.custom else None
+    if custom is not None and custom.terminates and int(registry.schema.version.partition(".")[2]) < FORBIDDEN_SINCE:
+        raise errors.method_not_supported(resource.group, resource.plural, "create").with_message(NO_CREATION)
 
 
 async def insert(

@@ -66,6 +66,7 @@ JOB = BuiltinKind(
     "Job",
     categories=ALL,
     fields=("status.successful",),
+    unknown_field="field label {quoted} not supported for batchv1.Job",
     default=default_job,
     strategy=JOB_STRATEGY,
     validator=Validator(create=create_job, update=update_job, status_update=job_status_update),

@@ -20,6 +20,7 @@ SERVICE = BuiltinKind(
     creates_on_update=True,
     prefix="services/specs",
     default=default_service,
+    returns_deleted=True,
     strategy=SERVICE_STRATEGY,
     validator=Validator(create, update, status_update),
     field_labels=at_paths("spec.clusterIP", "spec.type"),
