@@ -52,8 +52,9 @@ class Manager:
         self._recorder = Recorder(client, clock)
         dependencies = Dependencies(self.caches, client, self._recorder, clock, metrics.count)
         specs = config.selected_controllers()
-        accounts = {spec.account for spec in specs if spec.account and config.use_account_credentials}
-        self._clients = {account: client.for_account(account) for account in accounts}
+        programs = {spec.program for spec in specs}
+        self._recorders = {name: self._recorder.sending_with(client.of_program(name)) for name in programs}
+        self._clients = {key: _client_as(client, *key) for key in {self._identity(spec) for spec in specs}}
         for spec in specs:  # indexes and views come before listeners, so that these find them filled
             self.caches.prepare_for(spec)
             metrics.include(spec, self.caches)
@@ -126,7 +127,7 @@ class Manager:
         if streams is None or kubelet is None:
             yield
             return
-        perform = self._client_of(kubelet).perform
+        perform = self._clients[self._identity(kubelet)].perform
         async with _run_kubelet_server(serving_streams(self.caches, streams, self._clock, perform), streams) as port:
             endpoint = f"{streams.host}:{port}"
             self.caches.settings = replace(self.caches.settings, kubelet_endpoint=endpoint)
@@ -144,19 +145,25 @@ class Manager:
             metrics.reconcilers[name] = workers or spec.workers
         own = replace(
             dependencies,
-            server=self._client_of(spec).of_program(spec.program),
-            recorder=self._recorder.sending_with(self._client.of_program(spec.program)),
+            server=self._clients[self._identity(spec)],
+            recorder=self._recorders[spec.program],
         )
         return Controller(spec, queue, own, workers=workers)
 
-    def _client_of(self, spec: ControllerSpec) -> Client:
-        """Return the client as which a controller acts: that of its own account, or the manager's."""
-        return self._clients.get(spec.account, self._client)
+    def _identity(self, spec: ControllerSpec) -> tuple[str, str]:
+        """Return the program and the account as which a controller sends its requests; "" for the manager's account."""
+        return spec.program, spec.account if self._config.use_account_credentials else ""
 
     async def _resync(self, spec: ControllerSpec, seconds: float) -> None:
         while True:
             await self._clock.sleep(seconds)
             self.caches[spec.watches[0].kind].resync()
+
+
+def _client_as(client: Client, program: str, account: str) -> Client:
+    """Return a client over the connections of another that sends as a program and, if one is named, as an account."""
+    own = client.of_program(program)
+    return own.for_account(account) if account else own
 
 
 @asynccontextmanager
