@@ -379,3 +379,41 @@ async def test_the_first_mode_that_decides_counts(opened) -> None:
         assert await review(api, {"user": "jane", "resourceAttributes": {"verb": "get", "resource": "pods"}}) == {
             "allowed": True
         }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "media"),
+    [
+        (
+            "PATCH",
+            "/api/v1/namespaces/default/configmaps/made",
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}},
+            "application/apply-patch+yaml",
+        ),
+        (
+            "PUT",
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases/made",
+            {"metadata": {"name": "made"}},
+            "application/json",
+        ),
+    ],
+)
+async def test_whoever_may_change_an_object_may_not_create_it_by_that(api, method, path, body, media) -> None:
+    resource = path.split("/")[-2]
+    group = path.split("/")[2] if path.startswith("/apis") else ""
+
+    async def ask():
+        headers = {"Impersonate_User": "jane", "Content_Type": media}
+        return await api.ask(method, f"{path}?fieldManager=jane", body, **headers)
+
+    def rule(*verbs):
+        return {"verbs": list(verbs), "apiGroups": [group], "resources": [resource]}
+
+    await make(api, ROLES, "changer", rules=[rule("patch", "update")])
+    await bind(api, BINDINGS, "changers", "Role/changer", subject("User", "jane"))
+    refused = await ask()
+    assert (refused.code, refused.json["reason"]) == (403, "Forbidden")
+    qualified = f"{resource}.{group}" if group else resource
+    assert refused.message.startswith(f'{qualified} "made" is forbidden:')
+    await api.put(f"{ROLES}/changer", {"metadata": {"name": "changer"}, "rules": [rule("patch", "update", "create")]})
+    assert (await ask()).code == 201

@@ -15,7 +15,7 @@ from apiserver.registry.rest.create import insert
 from apiserver.registry.rest.patch_body import ApplyPatch
 from apiserver.registry.rest.preconditions import check_name, check_namespace
 from apiserver.registry.rest.update import modify
-from apiserver.registry.rest.write_checks import notices, write_warnings
+from apiserver.registry.rest.write_checks import check_may_create, notices, write_warnings
 from apiserver.registry.storage import key_of
 from apiserver.registry.validation import warnings_of
 
@@ -109,6 +109,7 @@ class _Request:
             set_managed_fields(obj["metadata"], applied.entries)
 
         try:
+            await check_may_create(registry, target, self._options)
             written = await insert(registry, target, decoded, self._options, record=record)
         except ApiError as error:
             raise error.prepend_warnings(warnings) from error.__cause__

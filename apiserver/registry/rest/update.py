@@ -18,6 +18,7 @@ from apiserver.registry.rest.preconditions import check_name, check_namespace, c
 from apiserver.registry.rest.write_checks import (
     attributes_of,
     check_escalation,
+    check_may_create,
     notices,
     refuse_invalid,
     with_admission_warnings,
@@ -62,6 +63,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
             raise
         obj["metadata"].pop("resourceVersion", None)
         kind_warnings = notices(target, obj, None)
+        await check_may_create(registry, target, options)
         written = await insert(registry, target, decoded, options)
     return written._replace(warnings=warnings + written.warnings + kind_warnings)
 

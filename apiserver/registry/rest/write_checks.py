@@ -7,6 +7,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.registry.admission import Attributes, Operation
+from apiserver.registry.authorizer import AuthorizationRequest
 from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.validation import warnings_of
@@ -57,6 +58,29 @@ async def check_escalation(
     """
     if target.resource.group == "rbac.authorization.k8s.io":
         await registry.security.check_escalation(options.user, target, new=new, old=old)
+
+
+async def check_may_create(registry: Registry, target: Target, options: WriteOptions) -> None:
+    """Refuse an update or apply that would create its object, if its writer may not do that (withAuthorization).
+
+    Raises:
+        ApiError: 403.
+    """
+    resource = target.resource
+    namespace = target.name if (resource.group, resource.plural) == ("", "namespaces") else target.namespace
+    request = AuthorizationRequest(
+        options.user,
+        "create",
+        "",
+        resource.group,
+        resource.plural,
+        namespace=namespace,
+        name=target.name,
+        version=resource.version,
+    )
+    decision = await registry.security.authorizer.authorize(request)
+    if not decision.allowed:
+        raise errors.forbidden(resource.group, resource.plural, name=target.name, why=decision.reason)
 
 
 def refuse_invalid(
