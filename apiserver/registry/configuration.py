@@ -8,7 +8,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.golang.strings import quoted
 from apiserver.api.managedfields.apply import Applied, ApplyError, Configuration, ConflictsError, apply
 from apiserver.api.managedfields.field_paths import paths
-from apiserver.api.managedfields.field_sets import FieldSet, without
+from apiserver.api.managedfields.field_sets import FieldFilter, FieldSet
 from apiserver.api.managedfields.last_applied import KUBECTL, conflicts_left, last_applied, with_last_applied
 from apiserver.api.managedfields.managed_fields import (
     BEFORE_FIRST_APPLY,
@@ -44,14 +44,14 @@ class Applier(NamedTuple):
         target: the object or subresource that is applied to.
         options: who applies and how.
         versions: the versions of the kind of object.
-        ignored: the fields that the write cannot change.
+        settable: the fields that the write can set.
         now: the time of the apply.
     """
 
     target: Target
     options: WriteOptions
     versions: Versions
-    ignored: FieldSet
+    settable: FieldFilter
     now: str
 
     def apply(self, live: Obj, config: Any) -> AppliedObject:
@@ -69,7 +69,7 @@ class Applier(NamedTuple):
             managed = self._before_first_apply(live, kind)
         _check_fields(kind, config)
         owner = ManagerIdentifier(self.options.manager, "Apply", "", self.target.subresource)
-        request = Configuration(config, owner, version, self.options.force, self.ignored)
+        request = Configuration(config, owner, version, self.options.force, self.settable)
         applied = self._apply(live, managed, request, kind)
         obj, owned = applied.obj, applied.managed.get(owner)
         if owned is not None and obj is not live:
@@ -80,7 +80,7 @@ class Applier(NamedTuple):
 
     def _before_first_apply(self, live: Obj, kind: Struct) -> Managed:
         """Return one entry for all that an object without owners has (skipnonapplied.go)."""
-        fields = without(kind.created_field_set(live), self.ignored)
+        fields = self.settable(kind.created_field_set(live))
         owner = ManagerIdentifier(BEFORE_FIRST_APPLY, "Update", live["apiVersion"], self.target.subresource)
         return {owner: VersionedSet(fields, self.now, live["apiVersion"])} if fields else {}
 

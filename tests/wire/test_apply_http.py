@@ -133,6 +133,53 @@ async def test_the_scale_is_applied_to_and_owns_the_replicas(api: Any) -> None:
     assert entries["two"]["subresource"] == "scale"
 
 
+POD = "/api/v1/namespaces/default/pods/p"
+
+
+@pytest.mark.parametrize(
+    ("subresource", "spec", "owned"),
+    [
+        (
+            "ephemeralcontainers",
+            {"ephemeralContainers": [{"name": "d", "image": "i"}]},
+            {"f:ephemeralContainers": {'k:{"name":"d"}': {".": {}, "f:image": {}, "f:name": {}}}},
+        ),
+        (
+            "resize",
+            {"containers": [{"name": "a", "image": "i", "resources": {"requests": {"cpu": "2"}}}]},
+            {"f:containers": {'k:{"name":"a"}': {".": {}, "f:resources": {"f:requests": {"f:cpu": {}}}}}},
+        ),
+    ],
+)
+async def test_a_subresource_owns_what_it_can_set(api: Any, subresource: str, spec: Any, owned: Any) -> None:
+    container = {"name": "a", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    await api.post("/api/v1/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": {"containers": [container]}})
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"x": "y"}}, "spec": spec}
+    reply = await applied(api, f"{POD}/{subresource}", body, "two", force="true")
+    assert reply.code == 200, reply.text
+    assert owners(reply)[0] == ("two", "Apply", {"f:spec": owned})
+
+
+async def test_the_versions_of_a_kind_have_their_own_fields(api: Any) -> None:
+    path = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers/h"
+
+    def autoscaler(version: str, **spec: Any) -> dict[str, Any]:
+        scaled = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "w"}
+        head = {"apiVersion": f"autoscaling/{version}", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
+        return head | {"spec": {"scaleTargetRef": scaled, **spec}}
+
+    await applied(api, path.format("v2"), autoscaler("v2", maxReplicas=5))
+    refused = await applied(api, path.format("v1"), autoscaler("v1", maxReplicas=6), "two")
+    assert refused.message == 'Apply failed with 1 conflict: conflict with "one": .spec.maxReplicas'
+    both = await applied(api, path.format("v1"), autoscaler("v1", maxReplicas=5, minReplicas=2), "two")
+    assert [(each["manager"], each["apiVersion"]) for each in both.json["metadata"]["managedFields"]] == [
+        ("one", "autoscaling/v2"),
+        ("two", "autoscaling/v1"),
+    ]
+    alone = await applied(api, path.format("v1"), autoscaler("v1", maxReplicas=5), "two")
+    assert alone.json["spec"]["minReplicas"] == 1
+
+
 async def test_an_object_without_owners_belongs_to_whoever_was_before(api: Any) -> None:
     await api.make("a", data={"x": "1"})
     await api.patch(CONFIG_MAP, {"metadata": {"managedFields": [{}]}})

@@ -13,7 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from apiserver.api.managedfields.field_sets import MEMBER, FieldSet, difference, intersection, union, without
+from apiserver.api.managedfields.field_sets import (
+    ALL_FIELDS,
+    MEMBER,
+    FieldFilter,
+    FieldSet,
+    difference,
+    intersection,
+    union,
+)
 from apiserver.api.managedfields.managed_fields import Managed, ManagerIdentifier, VersionedSet
 from apiserver.api.managedfields.typed_validation import TypedValueError
 from apiserver.api.managedfields.typed_values import merge, reconcile, remove, strip, to_field_set, with_named_fields
@@ -46,14 +54,14 @@ class Configuration(NamedTuple):
         owner: the identifier of its entry.
         api_version: the version of the object.
         force: take fields in conflict from their owners.
-        ignored: the fields that this write cannot change, such as the status (a strategy's reset fields).
+        settable: the fields that this write can set, all but the status for example (a strategy's reset fields).
     """
 
     obj: Obj
     owner: ManagerIdentifier
     api_version: str
     force: bool = False
-    ignored: FieldSet = MEMBER
+    settable: FieldFilter = ALL_FIELDS
 
 
 class Applied(NamedTuple):
@@ -89,7 +97,7 @@ class _Apply:
 
     def run(self) -> Applied:
         config, kind = self.config, self._kind(self.config.api_version)
-        named = without(to_field_set(kind, config.obj), config.ignored)
+        named = config.settable(to_field_set(kind, config.obj))
         own = VersionedSet(strip(kind, named), "", config.api_version)
         owners = self._of_present_versions(own)
         merged: Obj = merge(kind, self.live, config.obj)
@@ -167,9 +175,9 @@ class _Apply:
         live = self._converted(self.live, api_version, "failed to convert old object: ")
         new = self._converted(new, api_version, "failed to convert new object: ")
         changes = self._kind(api_version).changes(live, new)
-        if self.config.ignored and api_version == self.config.api_version:
-            changes.changed = without(changes.changed, self.config.ignored)
-            changes.removed = without(changes.removed, self.config.ignored)
+        if api_version == self.config.api_version:
+            changes.changed = self.config.settable(changes.changed)
+            changes.removed = self.config.settable(changes.removed)
         return changes
 
     def _prune(self, merged: Obj, owners: Managed, last: VersionedSet, own: VersionedSet) -> Obj:

@@ -118,6 +118,50 @@ def without(fields: FieldSet, excluded: FieldSet) -> FieldSet:
     return kept
 
 
+ANY = "*"
+"""The label of any path element in a pattern."""
+
+
+def matching(fields: FieldSet, pattern: FieldSet) -> FieldSet:
+    """Return the members on the paths of a pattern and below their ends (Set.FilterIncludeMatches).
+
+    {"f:a": {"k:x": {".": {}, "f:b": {}, "f:c": {}}}, "f:d": {}} by {"f:a": {"*": {"f:b": {}}}}
+    → {"f:a": {"k:x": {".": {}, "f:b": {}}}}
+    """
+    if not pattern:
+        return fields
+    kept: FieldSet = {}
+    for label, below in fields.items():
+        inner_pattern = pattern.get(label, pattern.get(ANY))
+        if inner_pattern is None or label == SELF:
+            continue
+        inner = matching(below, inner_pattern)
+        if is_member(below):
+            kept[label] = with_self(inner)
+        elif inner:
+            kept[label] = inner
+    return kept
+
+
+class FieldFilter(NamedTuple):
+    """The fields that a write can set: all but the excluded ones, and if there is a pattern, those on its paths alone.
+
+    Attributes:
+        excluded: the fields that go with all below them.
+        pattern: the paths of the fields that stay; empty for any.
+    """
+
+    excluded: FieldSet = MEMBER
+    pattern: FieldSet = MEMBER
+
+    def __call__(self, fields: FieldSet) -> FieldSet:
+        """Return the members of a set that the write can set."""
+        return matching(without(fields, self.excluded), self.pattern)
+
+
+ALL_FIELDS = FieldFilter()
+
+
 def in_order(fields: FieldSet) -> FieldSet:
     """Return the set in upstream's order, if the tries below its keys are in order already."""
     return dict(sorted(fields.items())) if len(fields) > 1 else fields

@@ -10,12 +10,12 @@ from apiserver.registry.kind_versions import KindVersions
 from apiserver.registry.managed_fields_update import recording, set_managed_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
-from apiserver.registry.reset_fields import reset_fields
 from apiserver.registry.rest.create import insert
 from apiserver.registry.rest.patch_body import ApplyPatch
 from apiserver.registry.rest.preconditions import check_name, check_namespace
 from apiserver.registry.rest.update import modify
 from apiserver.registry.rest.write_checks import check_may_create, notices, write_warnings
+from apiserver.registry.settable_fields import settable_fields
 from apiserver.registry.storage import key_of
 from apiserver.registry.validation import warnings_of
 
@@ -131,7 +131,7 @@ class _Request:
             raise errors.bad_request(f"error decoding YAML: {patch.problem}")
         registry = self._registry
         versions = KindVersions(registry, target.resource)
-        applier = Applier(target, self._options, versions, reset_fields(target), registry.timestamps.now())
+        applier = Applier(target, self._options, versions, settable_fields(target), registry.timestamps.now())
         applied = applier.apply(live, patch.document)
         if patch.repeated and self._options.validation == "Strict":
             listed = YAML_ERRORS + "\n  ".join(("", *patch.repeated))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
-from apiserver.api.managedfields.field_sets import MEMBER, FieldSet, difference, intersection
+from apiserver.api.managedfields.field_sets import ALL_FIELDS, MEMBER, FieldSet, difference, intersection
 from apiserver.api.managedfields.managed_fields import Managed, ManagerIdentifier, decode_stored, encode
 from apiserver.api.managedfields.value_types import Struct
 from apiserver.api.meta import Obj, group_version, metadata
@@ -65,7 +65,7 @@ def apply_to_scale(
     if is_custom and not of_scale:
         why = _UNCONVERTIBLE.format(name="")
         raise ApiError(500, "", f"failed to create manager for existing fields: failed to convert live object {why}")
-    applier = Applier(target, options, _ScaleVersions(registry), MEMBER, registry.timestamps.now())
+    applier = Applier(target, options, _ScaleVersions(registry), ALL_FIELDS, registry.timestamps.now())
     applied = applier.apply(live, patch.document)
     if is_custom and applied.obj is not live:
         why = _UNCONVERTIBLE.format(name=metadata(patch.document).get("name") or "")

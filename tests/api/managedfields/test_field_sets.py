@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.api.managedfields.builtin_schema import FieldSchema
-from apiserver.api.managedfields.field_sets import MEMBER, difference, in_order, parse, union, without
+from apiserver.api.managedfields.field_sets import (
+    MEMBER,
+    difference,
+    in_order,
+    intersection,
+    matching,
+    parse,
+    union,
+    without,
+)
 from apiserver.api.managedfields.value_types import Changes
 from apiserver.api.meta import Obj
 from apiserver.api.schema import load_definitions
@@ -44,6 +53,26 @@ def test_the_union_has_the_members_of_both(left, right):
 @given(SETS, SETS)
 def test_the_difference_has_the_members_of_the_first_alone(left, right):
     assert paths(difference(left, right)) == paths(left) - paths(right)
+
+
+@given(SETS, SETS)
+def test_the_intersection_has_the_members_that_both_have(left, right):
+    assert paths(intersection(left, right)) == paths(left) & paths(right)
+
+
+@pytest.mark.parametrize(
+    ("fields", "pattern", "kept"),
+    [
+        ({"f:a": {}, "f:b": {}}, {}, {"f:a": {}, "f:b": {}}),
+        ({"f:a": {}, "f:b": {}}, {"f:a": {}}, {"f:a": {}}),
+        ({"f:a": {".": {}, "f:b": {}, "f:c": {}}}, {"f:a": {"f:b": {}}}, {"f:a": {".": {}, "f:b": {}}}),
+        ({"f:a": {"k:1": {".": {}, "f:b": {"f:x": {}}, "f:c": {}}}}, {"f:a": {"*": {"f:b": {}}}},
+         {"f:a": {"k:1": {".": {}, "f:b": {"f:x": {}}}}}),
+        ({"f:a": {"f:c": {}}}, {"f:a": {"f:b": {}}}, {}),
+    ],
+)  # fmt: skip
+def test_members_on_the_paths_of_a_pattern_stay(fields, pattern, kept):
+    assert matching(fields, pattern) == kept
 
 
 PLAIN: st.SearchStrategy[Obj] = st.recursive(
