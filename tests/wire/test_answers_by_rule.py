@@ -121,6 +121,29 @@ async def test_some_kinds_answer_a_deletion_with_the_object(api) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "Deployment"),
+        ("/apis/apps/v1/namespaces/{namespace}/deployments/{name}/status", "Deployment"),
+        ("/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale", "Scale"),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/eviction", "Eviction"),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/exec", "PodExecOptions"),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/log", "Pod"),
+        ("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", "TokenRequest"),
+    ],
+)
+async def test_the_name_in_a_path_is_described_by_the_kind_of_the_subresource(api, path: str, kind: str) -> None:
+    document = (await api.get("/openapi/v2")).json
+    item = document["paths"][path]
+    given = [
+        document["parameters"][each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+        for operation in (item, *(value for value in item.values() if isinstance(value, dict)))
+        for each in operation.get("parameters", ())
+    ]
+    assert {each["description"] for each in given if each["name"] == "name"} == {f"name of the {kind}"}
+
+
 async def test_a_deletion_that_waits_is_accepted_if_dependents_are_not_to_be_orphaned(api) -> None:
     await api.make("a")
     await api.patch(f"{CONFIG_MAPS}/a", {"metadata": {"finalizers": ["example.com/f"]}})

@@ -32,7 +32,7 @@ class Operation:
     Attributes:
         action: its verb in authorization ("list"); "" for discovery documents.
         kind: group, version and kind of its object, None for documents.
-        owner: the kind whose name is in the path, for a subresource the parent's.
+        owner: the kind that the description of the name in the path has: that of a subresource, if it has one.
         options: the kind of the options of a log or connection, "" for others.
         query: the names of its query parameters.
         body, answer: definitions of its body and answer; "" for no body, and for an answer of plain text.
@@ -231,7 +231,7 @@ class _RowContext:
             tag=self.tag,
             action=verb.action,
             kind=self.own if self.custom else kind,
-            owner=row.kind,
+            owner=row.kind if self.custom else kind[-1],
             query=verb.query,
             body=definitions.get(verb.takes, verb.takes),
             answer=definitions.get(verb.gives, verb.gives),
@@ -313,7 +313,7 @@ def _connect_operations(context: _RowContext, part: Subresource) -> Iterator[Ope
                 tag=context.tag,
                 action="connect",
                 kind=(part.group, part.version, part.kind),
-                owner=context.row.kind,
+                owner=part.kind,
                 options=part.kind,
                 query=tuple(CONNECTIONS[part.kind]),
                 produces=ANYTHING,
