@@ -1,4 +1,5 @@
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,13 +52,25 @@ class Client:
 
 
 @pytest.fixture
-async def client(tmp_path) -> AsyncIterator[Client]:
-    tokens = tmp_path / "tokens.csv"
-    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
-    config = Config(secure_port=0, token_auth_file=tokens, event_ttl=EVENT_TTL)
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with serving(config) as running, aiohttp.ClientSession(running.url, headers=headers) as session:
-        yield Client(session)
+def client_of(tmp_path) -> Callable[[str], AbstractAsyncContextManager[Client]]:
+    """client_of("1.28"): a client of a server of that release, "" for the newest."""
+
+    @asynccontextmanager
+    async def connect(release: str) -> AsyncIterator[Client]:
+        tokens = tmp_path / "tokens.csv"
+        tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
+        config = Config(secure_port=0, token_auth_file=tokens, event_ttl=EVENT_TTL, kubernetes_version=release)
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with serving(config) as running, aiohttp.ClientSession(running.url, headers=headers) as session:
+            yield Client(session)
+
+    return connect
+
+
+@pytest.fixture
+async def client(client_of) -> AsyncIterator[Client]:
+    async with client_of("") as client:
+        yield client
 
 
 @pytest.fixture

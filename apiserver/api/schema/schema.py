@@ -94,6 +94,11 @@ class Schema:
         converted: Obj = convert(self._shapes[definition], obj)
         return converted
 
+    @property
+    def minor(self) -> int:
+        """The minor version of the release: 34 for "1.34"."""
+        return int(self.version.partition(".")[2])
+
     def definition_of(self, group: str, version: str, kind: str) -> str | None:
         """Return the definition of a kind, or None if the release has no such kind."""
         return self._by_kind.get((group, version, kind))

@@ -27,6 +27,8 @@ __all__ = ["SYSTEM", "ServerLocation", "bootstrap"]
 
 SYSTEM = User("system:apiserver", groups=("system:masters",))
 """The user as which the server itself writes."""
+TRACKING_SINCE = 27
+"""The minor version of Kubernetes since which the last use of tokens in Secrets is noted."""
 LANES = 64
 """The number of objects created at a time."""
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver", validation="Ignore")
@@ -48,7 +50,9 @@ async def bootstrap(
     await _create_missing(registry, namespaces())
     roles = [*_access(), *(manager_access(kruise=kruise) if has_manager else ())]
     await _complete(registry, roles)
-    cluster_objects = cluster(location, registry.table, now=registry.timestamps.now())
+    cluster_objects = cluster(
+        location, registry.table, now=registry.timestamps.now(), tracks_tokens=registry.schema.minor >= TRACKING_SINCE
+    )
     await _create_missing(registry, [*cluster_objects, *roles, *_flow(), *(_workloads() if kruise else ())])
     if empty and not store.is_shared:  # other servers may still watch from an older revision
         await store.compact(store.revision)

@@ -53,6 +53,10 @@ CA_DESCRIPTION = (
 )
 
 
+TOKEN_TRACKING = "kube-apiserver-legacy-service-account-token-tracking"  # noqa: S105 - the name of a ConfigMap
+"""The ConfigMap that says since when the last use of tokens is noted (controlplane/controller/legacytokentracking)."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerLocation:
     """The server's address in the cluster.
@@ -76,14 +80,23 @@ def namespaces() -> Iterator[Obj]:
         yield _object("v1", "Namespace", name)
 
 
-def cluster(location: ServerLocation, table: ResourceTable, *, now: str) -> Iterator[Obj]:
-    """Yield the other objects of the cluster, created at `now`."""
+def cluster(location: ServerLocation, table: ResourceTable, *, now: str, tracks_tokens: bool = True) -> Iterator[Obj]:
+    """Yield the other objects of the cluster, created at `now`.
+
+    Args:
+        location: the address, port and ranges of the server.
+        table: the kinds that are served.
+        now: the time as objects have it.
+        tracks_tokens: True if the release labels the Secrets of tokens that are used, from then on.
+    """
     for namespace in NAMESPACES:
         yield _object("v1", "ServiceAccount", "default", namespace=namespace)
         if location.ca:
             config = _object("v1", "ConfigMap", "kube-root-ca.crt", namespace=namespace, data={"ca.crt": location.ca})
             config["metadata"]["annotations"] = {"kubernetes.io/description": CA_DESCRIPTION}
             yield config
+    if tracks_tokens:
+        yield _object("v1", "ConfigMap", TOKEN_TRACKING, namespace="kube-system", data={"since": now[:10]})
     yield from _server(location)
     yield _service_cidr(location, now)
     for name, (value, description) in PRIORITY_CLASSES.items():

@@ -33,6 +33,10 @@ WARN_ONLY_SECONDS = 3607
 used for EXTENDED_SECONDS (WarnOnlyBoundTokenExpirationSeconds).
 """
 EXTENDED_SECONDS = 365 * 24 * 3600
+POD_NODE_INFO, NODE_BINDING = 30, 31
+"""The minor versions of Kubernetes since which tokens have an id and name their pod's node, and since which they can be
+bound to nodes; two versions earlier the latter is known and switched off (ServiceAccountTokenNodeBinding).
+"""
 BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 """Kinds that a token may be bound to → their resources; the token becomes invalid when the object is deleted."""
 
@@ -64,7 +68,9 @@ async def token(call: SubresourceRequest) -> Obj | ObjectWithWarnings:
     if _is_extended(spec, private, security):
         private["warnafter"] = now + lifetime
         lifetime = EXTENDED_SECONDS
-    times = {"iat": now, "nbf": now, "exp": now + lifetime, "jti": call.registry.ids.uid()}
+    times: Obj = {"iat": now, "nbf": now, "exp": now + lifetime}
+    if call.registry.schema.minor >= POD_NODE_INFO:
+        times["jti"] = call.registry.ids.uid()
     subject = f"system:serviceaccount:{call.target.namespace}:{call.target.name}"
     signed = security.issue_token(times | {"aud": spec["audiences"], "sub": subject, "kubernetes.io": private})
     named = {"name": call.target.name, "namespace": call.target.namespace, "creationTimestamp": rfc3339(now)}
@@ -118,7 +124,11 @@ async def _bound_object(call: SubresourceRequest, reference: Obj | None) -> Obj:
     if reference is None:
         return {}
     kind, (group, version) = reference.get("kind") or "", group_version(reference.get("apiVersion") or "")
-    if group or kind not in BINDABLE:
+    minor = call.registry.schema.minor
+    if NODE_BINDING > minor >= NODE_BINDING - 2 and (group, kind) == ("", "Node"):
+        why = 'cannot bind token to a Node object as the "ServiceAccountTokenNodeBinding" feature-gate is disabled'
+        raise errors.bad_request(why)
+    if group or kind not in BINDABLE or (kind == "Node" and minor < NODE_BINDING):
         gvk = f"{group}/{version}, Kind={kind}"
         raise errors.bad_request(f"cannot bind token to object of type {gvk}")
     name = reference.get("name") or ""
@@ -139,7 +149,7 @@ async def _bound_object(call: SubresourceRequest, reference: Obj | None) -> Obj:
 
 def _node_of(call: SubresourceRequest, pod: Obj) -> Obj:
     name = pod["spec"].get("nodeName")
-    if not name:
+    if not name or call.registry.schema.minor < POD_NODE_INFO:
         return {}
     kv = call.registry.storage.store.get(key_of(core_resource(call.registry, "nodes"), "", name))
     if kv is None:

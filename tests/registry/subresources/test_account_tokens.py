@@ -241,3 +241,20 @@ async def test_pyjwt_verifies_tokens_with_nothing_but_the_published_documents(cl
     assert payload["sub"] == "system:serviceaccount:n:a"
     with pytest.raises(jwt.InvalidAudienceError):
         jwt.decode(text, key, algorithms, audience="us", issuer=about["issuer"])
+
+
+@pytest.mark.parametrize(
+    ("release", "why"),
+    [
+        ("1.28", "cannot bind token to object of type /v1, Kind=Node"),
+        ("1.29", 'cannot bind token to a Node object as the "ServiceAccountTokenNodeBinding" feature-gate is disabled'),
+    ],
+)
+async def test_tokens_of_older_releases_name_no_nodes(client_of, release, why):
+    async with client_of(release) as client:
+        path = "/api/v1/namespaces/default"
+        await client.do(f"POST {path}/serviceaccounts", {"metadata": {"name": "a"}})
+        bound = {"apiVersion": "v1", "kind": "Node", "name": "w"}
+        answer = await client.ask(f"POST {path}{ACCOUNT}/token", {"spec": {"boundObjectRef": bound}})
+        assert (answer[0], answer[1]["message"]) == (400, why)
+        assert "jti" not in claims(await token(client, path))

@@ -147,3 +147,9 @@ async def test_a_token_that_is_marked_invalid_is_none_but_counts_as_used(stage):
 async def test_a_token_has_all_claims(stage, changed, why):
     await stage.sign(**changed)
     assert await stage.error() == f"[invalid bearer token, {why}]"
+
+
+async def test_the_cluster_says_since_when_uses_are_noted(stage):
+    name = "kube-apiserver-legacy-service-account-token-tracking"
+    config = await stage.do("GET", f"/api/v1/namespaces/kube-system/configmaps/{name}")
+    assert config["data"] == {"since": config["metadata"]["creationTimestamp"][:10]}
