@@ -21,6 +21,7 @@ from apiserver.auth.client_certificates import ClientCertificates
 from apiserver.auth.guard import AuthorizationGuard
 from apiserver.auth.impersonation import Impersonation
 from apiserver.auth.legacy_tokens import LegacyTokens
+from apiserver.auth.node_authorizer import NODES_SELECT_FROM, NodeAuthorizer
 from apiserver.auth.rbac import RBAC
 from apiserver.auth.rbac_escalation import EscalationCheck
 from apiserver.auth.tokens import ServiceAccountTokens, TokenKeys
@@ -250,14 +251,20 @@ def _guard(
     certificates = ClientCertificates(clock.now) if config.client_ca_file else None
     authentication = Authentication(authenticators, audiences=audiences, certificates=certificates)
     policy = RBAC(store)
-    authorizer = _authorizer(config, policy)
+    authorizer = _authorizer(config, store, policy)
     escalation = EscalationCheck(authorizer, policy)
     return AuthorizationGuard(authentication, authorizer, escalation, keys, audiences, config.token_limits)
 
 
-def _authorizer(config: Config, policy: RBAC) -> Authorizer:
+def _authorizer(config: Config, store: Store, policy: RBAC) -> Authorizer:
     """Return the authorizers of --authorization-mode as one."""
-    authorizers: Mapping[str, Authorizer] = {"AlwaysAllow": AlwaysAllow(), "AlwaysDeny": AlwaysDeny(), "RBAC": policy}
+    selects = int(config.version.partition(".")[2]) >= NODES_SELECT_FROM
+    authorizers: Mapping[str, Authorizer] = {
+        "AlwaysAllow": AlwaysAllow(),
+        "AlwaysDeny": AlwaysDeny(),
+        "Node": NodeAuthorizer(store, selects=selects),
+        "RBAC": policy,
+    }
     return AuthorizerUnion([authorizers[mode] for mode in config.authorization_modes])
 
 

@@ -12,7 +12,7 @@ from mockube.certificates import Certificates, ensure_certificates, server_names
 from mockube.files import locked, make_private_directory
 from mockube.kubeconfig import ClusterAccess, write_kubeconfig
 
-AUTHORIZATION_MODES = ("RBAC",)
+AUTHORIZATION_MODES = ("Node", "RBAC")
 """The authorizers of every control plane; the administrator is in system:masters, and may do everything."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses that a user may give
 """The wildcard addresses, and the loopback address by which this machine reaches each."""

@@ -7,7 +7,7 @@ from apiserver.registry.authorizer import ALLOW, AuthorizationRequest, Authorize
 
 PRIVILEGED_GROUP = "system:masters"
 """The group whose members may do everything in every mode (user.SystemPrivilegedGroup)."""
-MODES = ("AlwaysAllow", "AlwaysDeny", "RBAC")
+MODES = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
 """The modes of --authorization-mode."""
 ANONYMOUS_PATHS = frozenset(("/healthz", "/livez", "/readyz", "/version", "/version/"))
 """Paths for which a client may be anonymous; whether it may read them is up to the authorizers."""

@@ -13,7 +13,7 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
-from apiserver.api.selectors import SelectorError, parse_field_selector
+from apiserver.api.selectors import FieldSelector, SelectorError, parse_field_selector
 from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import allows_anonymous, is_anonymous
@@ -399,22 +399,32 @@ def _authorization_request(context: RequestContext, verb: str) -> AuthorizationR
     A namespace is in itself, so a role in it may allow to read it. A selector for one name names that object.
     """
     resource, namespace, name, subresource = context.target
-    if not name and "fieldSelector" in context.query and verb in _COLLECTION_VERBS:
-        name = _selected_name(context.query.get("fieldSelector") or "")
+    selector = None
+    if "fieldSelector" in context.query and verb in _COLLECTION_VERBS:
+        selector = _field_selector(context.query.get("fieldSelector") or "")
+        name = name or (selector.exact("metadata.name") if selector else None) or ""
     elif resource.plural == "namespaces" and not resource.group:
         namespace = name
     return AuthorizationRequest(
-        context.user, verb, "", resource.group, resource.plural, subresource, namespace, name, version=resource.version
+        context.user,
+        verb,
+        "",
+        resource.group,
+        resource.plural,
+        subresource,
+        namespace,
+        name,
+        version=resource.version,
+        field_selector=selector,
     )
 
 
-def _selected_name(field_selector: str) -> str:
-    """Return the one name that a field selector selects, "" if it selects others or is invalid."""
+def _field_selector(text: str) -> FieldSelector | None:
+    """Return a field selector, None if it is invalid."""
     try:
-        selector = parse_field_selector(field_selector)
+        return parse_field_selector(text)
     except SelectorError:
-        return ""
-    return selector.exact("metadata.name") or ""
+        return None
 
 
 def _is_long_running(match: RouteMatch, query: Parameters) -> bool:

@@ -7,6 +7,7 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.golang.strings import quoted
 from apiserver.api.meta import Obj
+from apiserver.api.selectors import FieldSelector
 from apiserver.api.user import User
 
 
@@ -17,6 +18,7 @@ class AuthorizationRequest(NamedTuple):
         path: the path of a request that names no resource; "" for resources.
         is_resource: False if the request names a path instead of a resource.
         version: the version of the group, "*" for any.
+        field_selector: that of a list, watch or deletecollection; None for none.
     """
 
     user: User
@@ -29,6 +31,11 @@ class AuthorizationRequest(NamedTuple):
     name: str = ""
     is_resource: bool = True
     version: str = "*"
+    field_selector: FieldSelector | None = None
+
+    def selected(self, path: str) -> str | None:
+        """Return the value that the field selector wants of a field, None if it does not want one."""
+        return self.field_selector.exact(path) if self.field_selector is not None else None
 
 
 def _no_reason() -> str:

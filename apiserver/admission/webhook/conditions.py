@@ -23,6 +23,8 @@ from apiserver.registry.authorizer import AuthorizationRequest, Authorizer, Deci
 
 __all__ = ["Decisions", "MatchConditionsError", "UndecidedError", "conditions_match"]
 
+_RESOURCE_FIELDS = ("group", "resource", "subresource", "namespace", "name")
+
 
 class UndecidedError(Exception):
     """An expression has asked for a decision that is not known yet."""
@@ -50,8 +52,10 @@ class Decisions:
             UndecidedError: it is not known yet.
         """
         path = attributes.get("path", "")
-        fields = {name: attributes.get(name, "") for name in ("group", "resource", "subresource", "namespace", "name")}
-        request = AuthorizationRequest(user, attributes["verb"], path, **fields, is_resource=not path)
+        group, resource, subresource, namespace, name = (attributes.get(field, "") for field in _RESOURCE_FIELDS)
+        request = AuthorizationRequest(
+            user, attributes["verb"], path, group, resource, subresource, namespace, name, is_resource=not path
+        )
         decision = self._made.get(_key(request))
         if decision is None:
             raise UndecidedError(request)
