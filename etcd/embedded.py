@@ -208,6 +208,10 @@ class ParkingWatcher:
             raise Unavailable(closed)
         return self._cursor.next_events()
 
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have a function called once when something happens in the watched directory, or when the watch ends."""
+        self._cursor.index.parked.add(callback)
+
     def close(self) -> None:
         """Stop the watch; a waiting `next` raises Unavailable."""
         self._closed = "the watch is closed"

@@ -1,6 +1,6 @@
 """The contract of a versioned key-value store, which every backend implements."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, NewType, Protocol
 
@@ -144,6 +144,9 @@ class Watcher(Protocol):
 
     def next_nowait(self) -> Sequence[Event]:
         """Return the events that `next` would return now, without waiting; may be empty. Raises the same errors."""
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have a function called once when there may be events, before any later read sees them; or at the end."""
 
     def close(self) -> None:
         """Stop; a parked `next` raises Unavailable."""

@@ -47,28 +47,43 @@ async def get_synced(store: Reader, key: str) -> KeyValue | None:
 
 
 class ComputedValue(Generic[T]):
-    """A value computed from everything under a prefix, and cached until something changes there."""
+    """A value computed from everything under a prefix, and cached until something changes there.
+
+    While nothing does, asking for it costs next to nothing: the store says when it may have.
+    """
 
     def __init__(self, store: RangeWatcher, prefix: str, compute: Callable[[Iterable[KeyValue]], T]) -> None:
         self._store = store
         self._prefix = prefix
         self._compute = compute
         self._changes: Watcher | None = None
+        self._is_current = False
         self._value: T
 
     def get(self) -> T:
         """Return the value for the objects that are stored now."""
+        if self._is_current:
+            return self._value
         try:
-            if self._changes is not None and not self._changes.next_nowait():
-                return self._value
+            has_changed = self._changes is None or bool(self._changes.next_nowait())
         except Compacted:
-            pass  # too much has changed since the last call
+            has_changed = True  # too much has changed since the last call
+        if has_changed:
+            self._read()
+        assert self._changes is not None
+        self._is_current = True
+        self._changes.on_change(self._note_change)
+        return self._value
+
+    def _read(self) -> None:
         if self._changes is not None:
             self._changes.close()
         page = self._store.range(self._prefix)
         self._changes = self._store.watch(self._prefix, after=page.revision)
         self._value = self._compute(page.items)
-        return self._value
+
+    def _note_change(self) -> None:
+        self._is_current = False
 
 
 class NamespaceLister(Generic[T]):

@@ -298,6 +298,18 @@ async def test_a_quiet_watcher_is_not_overtaken_by_others_events(store, at):
     assert [event.revision for event in await watcher.next()] == [at + 3]
 
 
+async def test_a_watcher_has_a_function_called_once_before_what_has_changed_can_be_read(store, at):
+    watcher, calls = store.watch(PODS, after=at), []
+    watcher.on_change(lambda: calls.append(store.revision))
+    await store.put("/registry/nodes/n", b"")
+    assert not calls
+    await fill(store, "a/1", "a/2")
+    assert calls == [at + 2]
+    watcher.on_change(lambda: calls.append(0))
+    watcher.close()
+    assert calls == [at + 2, 0]
+
+
 async def test_a_watch_from_the_future_waits_for_what_follows(store, at):
     watcher = store.watch(PODS, after=at + 2)
     assert watcher.position == at + 2
