@@ -104,6 +104,8 @@ class Handlers:
     async def get(self, context: RequestContext) -> Response:
         """GET of an object."""
         shape, target = context.output_options(), context.target
+        if context.query.is_true("export"):
+            raise errors.bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         version = context.query.get("resourceVersion") or ""
         kv = await self._registry.storage.get(
             target.resource, target.namespace, target.name, min_resource_version=version

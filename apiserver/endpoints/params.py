@@ -263,12 +263,14 @@ def _delete_query(query: Parameters) -> Mapping[str, Any]:
 
 
 def _propagation_errors(policy: object, orphan: object) -> list[FieldError]:
+    problems = []
     if policy is not None and orphan is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"
-        return [field.invalid("propagationPolicy", policy, why)]
+        problems.append(field.invalid("propagationPolicy", policy, why))
     if policy not in (None, "Foreground", "Background", "Orphan"):
-        return [field.not_supported("propagationPolicy", policy, ("Foreground", "Background", "Orphan", "nil"))]
-    return []
+        supported = ("Foreground", "Background", "Orphan", "nil")
+        problems.append(field.not_supported("propagationPolicy", policy, supported))
+    return problems
 
 
 def unknown_format(media: Sequence[str] = (JSON, YAML, PROTOBUF)) -> ApiError:

@@ -151,6 +151,18 @@ async def test_a_deletion_that_waits_is_accepted_if_dependents_are_not_to_be_orp
     assert codes == [202, 200]
 
 
+async def test_the_problems_of_a_propagation_policy_are_listed_together(api) -> None:
+    refused = await api.delete(f"{CONFIG_MAPS}/a?propagationPolicy=Foo&orphanDependents=true")
+    reasons = [cause["reason"] for cause in refused.json["details"]["causes"]]
+    assert (refused.code, reasons) == (422, ["FieldValueInvalid", "FieldValueNotSupported"])
+
+
+async def test_nothing_is_exported(api) -> None:
+    await api.make("a")
+    codes = [(await api.get(f"{CONFIG_MAPS}/a?export={value}")).code for value in ("", "true", "false")]
+    assert codes == [400, 400, 200]
+
+
 @pytest.mark.parametrize("query", ["uid=other", "resourceVersion=1"])
 async def test_a_deletion_has_preconditions_in_its_query(api, query: str) -> None:
     await api.make("a")
