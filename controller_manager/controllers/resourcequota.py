@@ -195,6 +195,7 @@ SPEC = ControllerSpec(
     observe=observe,
     reconcile=reconcile,
     source="resourcequota-controller",
+    account="resourcequota-controller",
     flag="resource-quota",
     queue="resourcequota_primary",
     sync_period=SYNC_PERIOD,

@@ -1,11 +1,17 @@
 """The usage that the controller writes into the status of a quota."""
 
+import os
+import subprocess
+
 import pytest
+from patience import SECONDS
 
 from controller_manager.controllers.resourcequota import ALL, SPEC
 from controller_manager.reconcile.contract import Change, Enqueue, Update
 from controller_manager.reconcile.kinds import CLAIM, CONFIG_MAP, DEPLOYMENT, EVERYTHING, POD, RESOURCE_QUOTA, SERVICE
+from mockube.cluster import Cluster
 
+PATIENT = "--timeout=300s"
 NAMESPACE = {"namespace": "default"}
 
 
@@ -150,3 +156,25 @@ def test_what_the_server_has_charged_already_triggers_nothing(make_world, kind, 
     (trigger,) = (watch.trigger for watch in SPEC.watches if watch.kind == kind)
     assert trigger is not None
     assert list(trigger(world, Change(old, new))) == (["default/q"] if concerned else [])
+
+
+def test_a_quota_is_counted_and_limits_in_a_cluster_with_roles(kubectl_path):
+    with Cluster(nodes=1) as cluster:
+
+        def kubectl(*words):
+            environment = os.environ | {"KUBECONFIG": str(cluster.kubeconfig)}
+            arguments = [kubectl_path, *words]
+            return subprocess.run(
+                arguments, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False
+            )
+
+        kubectl("create", "quota", "q", "--hard=configmaps=2")
+        counted = kubectl("wait", "quota/q", "--for=jsonpath={.status.used.configmaps}=1", PATIENT)
+        assert counted.returncode == 0, counted.stderr
+        assert kubectl("create", "configmap", "a").returncode == 0
+        refused = kubectl("create", "configmap", "b")
+        assert "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2" in refused.stderr
+        kubectl("delete", "configmap", "a")
+        freed = kubectl("wait", "quota/q", "--for=jsonpath={.status.used.configmaps}=1", PATIENT)
+        assert freed.returncode == 0, freed.stderr
+        assert kubectl("create", "configmap", "b").returncode == 0
