@@ -191,3 +191,15 @@ REFUSED: list[tuple[str, str, str]] = [
 @pytest.mark.parametrize(("text", "says"), [pytest.param(*rest, id=name) for name, *rest in REFUSED])
 def test_what_cannot_be_applied_is_said(kubectl: Any, text: str, says: str) -> None:
     kubectl.refuses("apply -f -", says, text)
+
+
+def test_what_left_an_apply_set_is_pruned(kubectl: Any) -> None:
+    one, two = SMALL.replace("DATA", 'a: "1"'), SMALL.replace("DATA", 'b: "1"').replace("shared", "other")
+    line = f"apply -f set.yaml --server-side --prune --applyset=secret/set -n {kubectl.namespace}"
+    kubectl.file("set.yaml", f"{one}---\n{two}")
+    kubectl.says(
+        line, "configmap/shared serverside-applied\nconfigmap/other serverside-applied", KUBECTL_APPLYSET="true"
+    )
+    kubectl.file("set.yaml", one)
+    kubectl.says(line, "configmap/shared serverside-applied\nconfigmap/other pruned", KUBECTL_APPLYSET="true")
+    kubectl.says("get cm -o name", "configmap/(kube-root-ca.crt\nconfigmap/)?shared")

@@ -1,1 +1,4 @@
-"""managedFields: sets of owned fields, their wire format fieldsV1, and schemas that tell which fields are owned."""
+"""managedFields and server-side apply: sets of owned fields, the types of values by schema, merge and conflicts.
+
+All of it is pure: what is stored, when, and with which HTTP status, apiserver.registry decides.
+"""
