@@ -98,10 +98,10 @@ async def parse_apply(raw: bytes) -> ApplyPatch:
     """Return the configuration of an apply; most clients send it as JSON, which is YAML as well."""
     try:
         document = orjson.loads(raw)
-    except ValueError:
-        document = None
-    if isinstance(document, dict) and not may_repeat_fields(raw, document):
-        return ApplyPatch(_whole_floats_as_integers(document))
+        if isinstance(document, dict) and not may_repeat_fields(raw, document):
+            return ApplyPatch(_whole_floats_as_integers(document))
+    except (ValueError, orjson.JSONEncodeError):  # not JSON, or nested so deeply that the other way says so
+        pass
     if len(raw) >= MIN_THREAD_BYTES:
         return await asyncio.to_thread(_parse_apply_yaml, raw)
     return _parse_apply_yaml(raw)

@@ -267,3 +267,19 @@ async def test_a_subresource_creates_nothing(api: Any) -> None:
 async def test_cbor_is_not_served(api: Any) -> None:
     reply = await api.ask("PATCH", f"{CONFIG_MAP}?fieldManager=x", b"", Content_Type="application/apply-patch+cbor")
     assert (reply.code, reply.json["reason"]) == (415, "UnsupportedMediaType")
+
+
+async def test_a_configuration_that_is_nested_too_deeply_is_refused(api: Any) -> None:
+    deep = b"".join(b'{"a%d":' % i for i in range(400)) + b"1" + b"}" * 400
+    reply = await applied(api, CONFIG_MAP, deep)
+    assert (reply.code, reply.json["reason"]) == (400, "BadRequest")
+
+
+async def test_owners_that_clients_made_up_do_no_harm(api: Any) -> None:
+    await api.make("a", data={"x": "1"})
+    owned: dict[str, Any] = {"f:apiVersion": {"f:x": {}}, "f:metadata": {"f:name": {}}, "f:zz": {"k:5": {}}}
+    entry = {"manager": "one", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": owned}
+    await api.patch(CONFIG_MAP, {"metadata": {"managedFields": [entry]}})
+    reply = await applied(api, CONFIG_MAP, config_map({"y": "1"}))
+    assert (reply.code, reply.json["data"]) == (200, {"x": "1", "y": "1"})
+    assert owners(reply) == [("one", "Apply", {"f:data": {"f:y": {}}})]

@@ -190,7 +190,7 @@ class _Apply:
             merged, version, f"{failed}failed to convert merged object to last applied version: "
         )
         kind = self._kind(version)
-        last_set = with_named_fields(kind, last.fields)
+        last_set = with_named_fields(kind, strip(kind, last.fields))  # a client may have put the name into its set
         pruned: Obj = remove(kind, converted, last_set)
         pruned = self._add_back_owned(converted, pruned, owners)
         pruned = self._converted(pruned, version, f"{failed}failed add back dangling items: ")
