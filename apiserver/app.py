@@ -103,20 +103,14 @@ async def serving(
     """
     clock, ids = clock or SystemClock(), ids or RandomIds()
     release = load_release(config.version)
-    table = ResourceTable(kind_tables.notices_by_kind(release.rows) if config.warn_unsupported else release.rows)
-    customs = CustomKinds(table)
-    store = await _open(config, ComputeIndexAttrs(table, customs, verified=config.store.startswith("sqlite:")))
+    customs = CustomKinds(_table(config, release))
+    store = await _open(config, ComputeIndexAttrs(customs.table, customs, verified=config.store.startswith("sqlite:")))
     try:
         tracker = LegacyTokenTracker(clock.now)
-        guard = _guard(config, store, table, clock, tracker)
+        guard = _guard(config, store, customs.table, clock, tracker)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
-        admission_metrics = AdmissionMetrics()
-        await bootstrap(
-            registry, _server_location(config), kruise=config.kruise, has_manager=not config.empties_namespaces
-        )
-        _install_plugins(config, registry, admission_metrics, guard, release.minor)
-        crd_controller = CRDController(registry)
-        crd_controller.load()
+        admission_metrics = await _make_cluster(config, registry, guard, release.minor)
+        crd_controller = _load_definitions(registry)
         renderer = Renderer(clock, Tables(release.definitions, registry.customs.columns))
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
@@ -125,7 +119,7 @@ async def serving(
             authentication=guard.authentication,
             authorizer=guard.authorizer,
             impersonation=Impersonation(guard.authorizer, has_modes=release.minor >= CONSTRAINED_IMPERSONATION),
-            router=Router(table),
+            router=Router(customs.table),
             handlers=Handlers(registry, renderer, kubelets.proxy),
             watches=watches,
             pages=_pages(config, registry, release, guard, lambda: _exposition(metrics, admission_metrics)),
@@ -141,8 +135,7 @@ async def serving(
             background_tasks(config, registry, crd_controller.run, partial(tracker.run, registry)),
             listening(config, server.handle, guard.authentication.certificates, stops=stops) as port,
         ):
-            scheme = "https" if config.tls_cert_file else "http"
-            yield RunningServer(config.bind_address, port, scheme, registry)
+            yield RunningServer(config.bind_address, port, "https" if config.tls_cert_file else "http", registry)
     finally:
         await store.close()
 
@@ -213,20 +206,28 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
     return registry
 
 
-def _install_plugins(
-    config: Config, registry: Registry, metrics: AdmissionMetrics, guard: AuthorizationGuard, minor: int
-) -> None:
-    """Install the admission plug-ins, which are for clients: what a new cluster has is made without them."""
+def _table(config: Config, release: Release) -> ResourceTable:
+    """Return the rows of a release, with warnings of what is stored and not carried out unless they are off."""
+    return ResourceTable(kind_tables.notices_by_kind(release.rows) if config.warn_unsupported else release.rows)
+
+
+def _load_definitions(registry: Registry) -> CRDController:
+    """Serve the custom kinds that are stored; return the controller of their definitions."""
+    crd_controller = CRDController(registry)
+    crd_controller.load()
+    return crd_controller
+
+
+async def _make_cluster(config: Config, registry: Registry, guard: AuthorizationGuard, minor: int) -> AdmissionMetrics:
+    """Store what a new cluster has, then install the admission plug-ins, which are for clients; return their metrics."""
+    has_manager, metrics = not config.empties_namespaces, AdmissionMetrics()
+    await bootstrap(registry, _server_location(config), kruise=config.kruise, has_manager=has_manager)
     context = PluginContext(
-        registry,
-        metrics,
-        guard.authorizer,
-        minor,
-        has_controllers=not config.empties_namespaces,
-        kruise=config.kruise,
+        registry, metrics, guard.authorizer, minor, has_controllers=has_manager, kruise=config.kruise
     )
     plugins = enabled_plugins(context, config.enable_admission_plugins, config.disable_admission_plugins)
     registry.admission.install(plugins)
+    return metrics
 
 
 def _guard(

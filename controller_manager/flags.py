@@ -173,6 +173,27 @@ def _controller_flags(group: "argparse._ArgumentGroup") -> None:
         metavar="TIME",
         help="after which all Deployments are looked at again, 0s for never",
     )
+    _credential_flags(group)
+    add(
+        "--terminated-pod-gc-threshold",
+        type=int,
+        default=SETTINGS.terminated_pod_gc_threshold,
+        metavar="N",
+        help="how many ended pods may stay, 0 for any number",
+    )
+    add(
+        "--node-monitor-grace-period",
+        type=duration,
+        default=duration_text(int(SETTINGS.node_monitor_grace)),
+        metavar="TIME",
+        help="after which a node that says nothing is lost",
+    )
+    releases = ", ".join(PROFILES)
+    add("--compatibility", default=CONFIG.compatibility, metavar="RELEASE", help=f"whose behaviour: {releases}")
+
+
+def _credential_flags(group: "argparse._ArgumentGroup") -> None:
+    add = group.add_argument
     add(
         "--use-service-account-credentials",
         type=boolean,
@@ -193,22 +214,6 @@ def _controller_flags(group: "argparse._ArgumentGroup") -> None:
         metavar="TIME",
         help="how long its certificates last, unless a request asks for less",
     )
-    add(
-        "--terminated-pod-gc-threshold",
-        type=int,
-        default=SETTINGS.terminated_pod_gc_threshold,
-        metavar="N",
-        help="how many ended pods may stay, 0 for any number",
-    )
-    add(
-        "--node-monitor-grace-period",
-        type=duration,
-        default=duration_text(int(SETTINGS.node_monitor_grace)),
-        metavar="TIME",
-        help="after which a node that says nothing is lost",
-    )
-    releases = ", ".join(PROFILES)
-    add("--compatibility", default=CONFIG.compatibility, metavar="RELEASE", help=f"whose behaviour: {releases}")
 
 
 def _election_flags(group: "argparse._ArgumentGroup") -> None:
