@@ -219,7 +219,7 @@ def _load_definitions(registry: Registry) -> CRDController:
 
 
 async def _make_cluster(config: Config, registry: Registry, guard: AuthorizationGuard, minor: int) -> AdmissionMetrics:
-    """Store what a new cluster has, then install the admission plug-ins, which are for clients; return their metrics."""
+    """Store what a new cluster has, then install the admission plug-ins for clients; return their metrics."""
     has_manager, metrics = not config.empties_namespaces, AdmissionMetrics()
     await bootstrap(registry, _server_location(config), kruise=config.kruise, has_manager=has_manager)
     context = PluginContext(

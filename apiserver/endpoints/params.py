@@ -253,12 +253,13 @@ def delete_options(query: Parameters, body: Obj | None, *, user: User) -> Delete
 def _delete_query(query: Parameters) -> Mapping[str, Any]:
     if not query:
         return query
+    preconditions = {name: query[name] for name in ("uid", "resourceVersion") if query.get(name)}
     return {
         "dryRun": query.all("dryRun"),
         "gracePeriodSeconds": query.integer("gracePeriodSeconds"),
         "orphanDependents": query.is_true("orphanDependents") if "orphanDependents" in query else None,
         "propagationPolicy": query.get("propagationPolicy"),
-        "preconditions": {"uid": query.get("uid"), "resourceVersion": query.get("resourceVersion")},
+        "preconditions": preconditions or None,
     }
 
 

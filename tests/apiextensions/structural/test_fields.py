@@ -71,7 +71,7 @@ def test_a_new_field_is_owned_part_by_part(root, schema, value, owned):
         ),
         ({"type": "array", "items": TEXT, "x-kubernetes-list-type": "set"}, ["a"], ["b"], {'v:"b"': {}}, {'v:"a"': {}}),
         ({PRESERVE: True}, {"a": 1}, {"a": 2}, {"f:a": {}}, None),
-        (of(a=TEXT), "text", {"a": "x"}, {}, None),
+        (of(a=TEXT), "text", {"a": "x"}, {".": {}, "f:a": {}}, None),
     ],
 )
 def test_a_change_is_owned_part_by_part(root, schema, old, new, changed, removed):
