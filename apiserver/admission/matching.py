@@ -91,12 +91,12 @@ class MatchCriteria:
     """The requests that a webhook or a policy is for.
 
     Attributes:
-        rules: one of them has to match.
+        rules: one of them has to match; None for every resource, as of a binding without rules.
         excluded: none of them may match; only policies have them.
         is_equivalent: whether rules also match equivalent resources: the same objects in other versions.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule, ...] | None
     excluded: tuple[Rule, ...]
     is_equivalent: bool
     namespace_selector: LabelSelector
@@ -105,8 +105,9 @@ class MatchCriteria:
     @classmethod
     def of(cls, constraints: Obj, *, rules: str = "resourceRules") -> "MatchCriteria":
         """Return the criteria of a webhook (whose rules are its `rules`) or of a policy's matchConstraints."""
+        given = constraints.get(rules)
         return cls(
-            tuple(map(Rule.of, constraints.get(rules) or ())),
+            None if not given and rules == "resourceRules" else tuple(map(Rule.of, given or ())),
             tuple(map(Rule.of, constraints.get("excludeResourceRules") or ())),
             constraints.get("matchPolicy") != "Exact",
             _selector(constraints.get("namespaceSelector")),
@@ -148,6 +149,8 @@ class Matcher:
         """Return the request's resource if a rule is for it, or the first equivalent that a rule is for."""
         if criteria.excluded and self._first_match(criteria.excluded, criteria, attributes) is not None:
             return None
+        if criteria.rules is None:
+            return attributes.target.resource
         return self._first_match(criteria.rules, criteria, attributes)
 
     def _first_match(self, rules: tuple[Rule, ...], criteria: MatchCriteria, attributes: Attributes) -> Resource | None:

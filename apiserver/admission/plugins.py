@@ -29,6 +29,7 @@ from apiserver.admission.owner_references import OwnerReferencesPermissionEnforc
 from apiserver.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from apiserver.admission.pod_node_selector import PodNodeSelector
 from apiserver.admission.podsecurity.plugin import PodSecurity
+from apiserver.admission.policy.validating import ValidatingAdmissionPolicy
 from apiserver.admission.priority import Priority
 from apiserver.admission.resource_quota import ResourceQuota
 from apiserver.admission.runtime_class import RuntimeClass
@@ -157,6 +158,7 @@ ORDERED: Sequence[PluginRow] = (
         is_switchable=False,
     ),
     PluginRow("MutatingAdmissionWebhook", lambda each: MutatingAdmissionWebhook(each.store, each.webhook_caller())),
+    PluginRow("ValidatingAdmissionPolicy", lambda context: ValidatingAdmissionPolicy(context.registry)),
     PluginRow("ValidatingAdmissionWebhook", lambda each: ValidatingAdmissionWebhook(each.store, each.webhook_caller())),
     PluginRow("ResourceQuota", lambda context: ResourceQuota(context.registry)),
     PluginRow("AlwaysDeny", lambda _: AlwaysDeny(), never),

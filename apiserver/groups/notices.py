@@ -57,7 +57,7 @@ def specifies(*names: str) -> Applies:
     return lambda new, _old: not (new.get("spec") or {}).keys().isdisjoint(fields)
 
 
-NO_POLICIES = "evaluates no admission policies"
+NO_POLICIES = "evaluates no mutating admission policies"
 NO_DEVICES = "allocates no devices"
 NO_GROUPS = "schedules no groups of Pods"
 NO_FAIRNESS = "has no API Priority and Fairness"

@@ -92,7 +92,7 @@ MATCHER = Matcher(NoNamespaces(), Equivalents())  # type: ignore[arg-type]
         ({"resourceRules": [ANY], "objectSelector": {"matchLabels": {"a": "b"}}}, PODS),
         ({"resourceRules": [ANY], "objectSelector": {"matchLabels": {"a": "c"}}}, None),
         ({"resourceRules": [ANY], "objectSelector": {"matchExpressions": [{"key": "?", "operator": "In"}]}}, None),
-        ({"resourceRules": []}, None),
+        ({"resourceRules": []}, PODS),
     ],
 )
 async def test_criteria_say_in_which_resources_version_the_object_is_shown(constraints, expected):

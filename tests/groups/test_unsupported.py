@@ -30,6 +30,7 @@ CARRIED_OUT = {
     ("policy", "PodDisruptionBudget"),
     ("apiextensions.k8s.io", "CustomResourceDefinition"),
     *(("admissionregistration.k8s.io", f"{name}WebhookConfiguration") for name in ("Mutating", "Validating")),
+    *(("admissionregistration.k8s.io", f"ValidatingAdmissionPolicy{part}") for part in ("", "Binding")),
     *(("rbac.authorization.k8s.io", kind) for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
     ("scheduling.k8s.io", "PriorityClass"),
     ("storage.k8s.io", "StorageClass"),

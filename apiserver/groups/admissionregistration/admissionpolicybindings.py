@@ -108,5 +108,4 @@ VALIDATING_ADMISSION_POLICY_BINDING = BuiltinKind(
     strategy=COUNTED_PINNED,
     validator=same_on_update(_validate_policy_binding),
     printer=_BINDING,
-    notices=stored("ValidatingAdmissionPolicyBinding", NO_POLICIES, "refuses nothing"),
 )

@@ -6,12 +6,12 @@ expression should not import this module, as it takes 50 ms.
 Source: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go and activation.go.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from apiserver.api.meta import Obj
-from apiserver.cel.checker import check
+from apiserver.cel.checker import CheckedExpr, Fields, check
 from apiserver.cel.environments import STORED_EXPRESSIONS, Environment
 from apiserver.cel.errors import CompileError
 from apiserver.cel.evaluation.program import EvalResult, Program, program
@@ -19,7 +19,7 @@ from apiserver.cel.functions.authorization import AuthorizerValue, ResourceCheck
 from apiserver.cel.json_values import json_value
 from apiserver.cel.literals import check_literals
 from apiserver.cel.parsing import parse
-from apiserver.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, CelType, list_of, map_of, struct
+from apiserver.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, CelType, list_of, map_of, struct
 from apiserver.cel.values import EvaluationError
 
 MAX_CALL_COST = 1_000_000
@@ -84,16 +84,43 @@ def compile_expression(
     results: Sequence[CelType] = (BOOL,),
     variables: Mapping[str, CelType] = VARIABLES,
     environment: Environment = STORED_EXPRESSIONS,
-    fields: Callable[[str, str], CelType | None] | None = None,
+    fields: Fields | None = None,
 ) -> Program:
     """Return the program of an expression (CompileCELExpression).
 
     Args:
         text: the expression.
-        results: the types that it may evaluate to.
+        results: the types that it may evaluate to, none for any type.
         variables: its variables; the program takes their values in this order.
         environment: the functions that it may use.
         fields: the fields of structs beyond those of admission.
+
+    Raises:
+        ExpressionError: the text is not such an expression.
+    """
+    return program_of(check_expression(text, results, variables, environment, fields), tuple(variables))
+
+
+def program_of(checked: CheckedExpr, variables: Sequence[str]) -> Program:
+    """Return the program of a checked expression, which takes the values of its variables in this order.
+
+    Raises:
+        ExpressionError: a constant in it has no value, such as int('x').
+    """
+    try:
+        return program(checked, variables)
+    except EvaluationError as error:
+        raise ExpressionError(f"program instantiation failed: {error}") from None
+
+
+def check_expression(
+    text: str,
+    results: Sequence[CelType],
+    variables: Mapping[str, CelType],
+    environment: Environment = STORED_EXPRESSIONS,
+    fields: Fields | None = None,
+) -> CheckedExpr:
+    """Return an expression with its types; the arguments are those of compile_expression.
 
     Raises:
         ExpressionError: the text is not such an expression.
@@ -112,13 +139,16 @@ def compile_expression(
         raise ExpressionError(f"compilation failed: {error}") from None
     except RecursionError:
         raise ExpressionError("compilation failed: ERROR: <input>:-1:0: max recursion depth exceeded") from None
-    if checked.result not in results:
-        expected = str(results[0]) if len(results) == 1 else f"one of [{' '.join(map(str, results))}]"
-        raise ExpressionError(f"must evaluate to {expected} but got {checked.result}")
-    try:
-        return program(checked, tuple(variables))
-    except EvaluationError as error:
-        raise ExpressionError(f"program instantiation failed: {error}") from None
+    if results and checked.result not in results:
+        names = [_type_name(each) for each in results]
+        expected = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
+        raise ExpressionError(f"must evaluate to {expected} but got {_type_name(checked.result)}")
+    return checked
+
+
+def _type_name(kind: CelType) -> str:
+    """Return a type as these errors name it (cel.Type.String); others say null for null_type."""
+    return kind.kind if kind == NULL else str(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +193,15 @@ class MatchConditionsError(Exception):
     """Match conditions that could not be evaluated; the message is upstream's."""
 
 
-def all_match(conditions: Sequence[Condition], values: Sequence[Any]) -> bool:
+class Evaluable(Protocol):
+    """A compiled expression whose errors are upstream's."""
+
+    def evaluate(self, values: Any, /) -> EvalResult:
+        """Evaluate the expression with the values of its variables."""
+        ...
+
+
+def all_match(conditions: Sequence[Evaluable], values: Any) -> bool:
     """Return whether all conditions are true; one that is false outweighs the errors of others (matcher.Match).
 
     Args:
@@ -199,13 +237,16 @@ def values_of(
         request: the AdmissionRequest without uid, object and oldObject.
         authorizer: answers what the user of the request may do.
     """
-    check_of_request = None
-    if authorizer is not None:
-        resource = request["resource"]
-        attributes = {"group": resource["group"], "resource": resource["resource"]} | {
-            name: request[key]
-            for name, key in (("subresource", "subResource"), ("namespace", "namespace"), ("name", "name"))
-            if key in request
-        }
-        check_of_request = ResourceCheck(authorizer, attributes)
+    check_of_request = None if authorizer is None else check_of(request, authorizer)
     return json_value(obj), json_value(old), None, json_value(request), authorizer, check_of_request
+
+
+def check_of(request: Obj, authorizer: AuthorizerValue) -> ResourceCheck:
+    """Return the value of authorizer.requestResource for an AdmissionRequest (NewResourceAuthorizerVal)."""
+    resource = request["resource"]
+    attributes = {"group": resource["group"], "resource": resource["resource"]} | {
+        name: request[key]
+        for name, key in (("subresource", "subResource"), ("namespace", "namespace"), ("name", "name"))
+        if key in request
+    }
+    return ResourceCheck(authorizer, attributes)
