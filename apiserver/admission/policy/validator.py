@@ -100,6 +100,8 @@ class Validator:
             return self._failed(OUT_OF_BUDGET)
         messages, message_error = self._messages(given, budget)
         denials = list(self._denials(results, messages, message_error))
+        if not self._annotations:
+            return Verdict(denials)
         try:
             annotations, _ = self._evaluate(self._annotations, given.activation(self._variables), MAX_COST)
         except _OutOfBudgetError:
