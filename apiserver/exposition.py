@@ -22,7 +22,7 @@ _HOOK = ("name", "type", "operation")
 
 
 def _admission(metrics: AdmissionMetrics) -> Iterator[Metric]:
-    """Yield the families of admission webhooks (k8s.io/apiserver/pkg/admission/metrics)."""
+    """Yield the families of admission webhooks and policies (k8s.io/apiserver/pkg/admission/metrics)."""
     prefix = "apiserver_admission"
     yield histogram(
         f"{prefix}_webhook_admission_duration_seconds",
@@ -49,6 +49,13 @@ def _admission(metrics: AdmissionMetrics) -> Iterator[Metric]:
         "Failures of admission webhooks that were ignored, by name and type.",
         ["name", "type"],
         metrics.fail_open.items(),
+    )
+    yield counter(
+        "apiserver_validating_admission_policy_check_total",
+        "Failed validations of admission policies by policy, binding, kind of error (no_error for one that is false) "
+        "and what was done.",
+        ["policy", "policy_binding", "error_type", "enforcement_action"],
+        metrics.policy_checks.items(),
     )
     labels = ["name", "kind", "type", "operation"]
     yield counter(

@@ -19,13 +19,14 @@ class HookLabels(NamedTuple):
 
 
 class AdmissionMetrics:
-    """The metrics of admission webhooks.
+    """The metrics of admission webhooks and policies.
 
     Attributes:
         durations: (name, type, operation, rejected) → durations of calls.
         requests: (name, type, operation, code, rejected) → number of calls.
         rejections: (name, type, operation, error type, code) → number of rejections.
         fail_open: (name, type) → number of failed calls that were ignored.
+        policy_checks: (policy, binding, error type, action) → failed validations of policies.
         exclusions, condition_errors: (name, kind, type, operation) → match conditions that were false, or failed.
     """
 
@@ -34,6 +35,7 @@ class AdmissionMetrics:
         self.requests: dict[tuple[str, ...], int] = {}
         self.rejections: dict[tuple[str, ...], int] = {}
         self.fail_open: dict[tuple[str, ...], int] = {}
+        self.policy_checks: dict[tuple[str, ...], int] = {}
         self.exclusions: dict[tuple[str, ...], int] = {}
         self.condition_errors: dict[tuple[str, ...], int] = {}
 
@@ -50,6 +52,10 @@ class AdmissionMetrics:
     def observe_fail_open(self, hook: HookLabels) -> None:
         """Count one failed call that was ignored."""
         _count(self.fail_open, (hook.name, hook.type))
+
+    def observe_policy(self, policy: str, binding: str, error_type: str, action: str) -> None:
+        """Count one validation that has failed; the action is "deny", "audit", "warn" or, if it is ignored, "allow"."""
+        _count(self.policy_checks, (policy, binding, error_type, action))
 
     def observe_exclusion(self, hook: HookLabels, kind: str) -> None:
         """Count one request that match conditions kept from a webhook or a policy; the kind is one of these words."""

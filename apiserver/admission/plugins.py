@@ -158,7 +158,7 @@ ORDERED: Sequence[PluginRow] = (
         is_switchable=False,
     ),
     PluginRow("MutatingAdmissionWebhook", lambda each: MutatingAdmissionWebhook(each.store, each.webhook_caller())),
-    PluginRow("ValidatingAdmissionPolicy", lambda context: ValidatingAdmissionPolicy(context.registry)),
+    PluginRow("ValidatingAdmissionPolicy", lambda each: ValidatingAdmissionPolicy(each.registry, each.metrics)),
     PluginRow("ValidatingAdmissionWebhook", lambda each: ValidatingAdmissionWebhook(each.store, each.webhook_caller())),
     PluginRow("ResourceQuota", lambda context: ResourceQuota(context.registry)),
     PluginRow("AlwaysDeny", lambda _: AlwaysDeny(), never),

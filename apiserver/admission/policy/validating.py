@@ -5,6 +5,7 @@ Source: k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go.
 
 from typing import Any, NamedTuple
 
+from apiserver.admission.metrics import AdmissionMetrics
 from apiserver.admission.policy.params import ConfigurationError
 from apiserver.admission.policy.requests import PolicyRequests, is_exempt
 from apiserver.admission.policy.source import Binding, Policy, PolicySource
@@ -20,6 +21,7 @@ _PREFIXES = "/registry/validatingadmissionpolicies/", "/registry/validatingadmis
 _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
 """Reason → code; all others are 422 (reasonToCode)."""
 _DEFAULT_CODE = 422
+_OUT_OF_BUDGET = "validation failed due to running out of cost budget"
 
 
 class _Denied(NamedTuple):
@@ -36,15 +38,17 @@ class ValidatingAdmissionPolicy:
 
     Args:
         registry: has the policies, their parameters and the authorizer that expressions ask.
+        metrics: counts the validations that fail.
     """
 
     name = _KIND
     handles: tuple[Handles, ...] = (Handles(ALL, subresources=None),)
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, metrics: AdmissionMetrics) -> None:
         self._source: PolicySource[Any] = PolicySource(registry.storage.store, _PREFIXES, _compile)
         self._requests = PolicyRequests(registry)
         self._registry = registry
+        self._metrics = metrics
 
     async def validate(self, attributes: Attributes) -> None:
         """Evaluate the policies that the request is for.
@@ -55,11 +59,18 @@ class ValidatingAdmissionPolicy:
         policies = self._source.get()
         if not policies or is_exempt(attributes):
             return
-        evaluation = _Evaluation(self._requests, attributes, self._registry.security.authorizer)
+        evaluation = _Evaluation(self._requests, attributes, self._registry.security.authorizer, self._metrics)
         for policy in policies:
             await evaluation.add(policy)
         if evaluation.denied:
             raise _refusal(attributes, evaluation.denied[0])
+
+
+def _error_type(message: str) -> str:
+    """Return the kind of a validation's error (ErrorType of ../validating/errors.go)."""
+    if message.startswith("compilation"):
+        return "compile_error"
+    return "out_of_budget" if message.startswith(_OUT_OF_BUDGET) else "invalid_error"
 
 
 def _compile(spec: Obj) -> Any:
@@ -83,13 +94,16 @@ class _Evaluation:
         denied: the reasons to refuse it, in the order in which they were found.
     """
 
-    def __init__(self, requests: PolicyRequests, attributes: Attributes, authorizer: Authorizer) -> None:
+    def __init__(
+        self, requests: PolicyRequests, attributes: Attributes, authorizer: Authorizer, metrics: AdmissionMetrics
+    ) -> None:
         from apiserver.admission.webhook.conditions import Decisions  # noqa: PLC0415 - it needs expressions as well
 
         self.denied: list[_Denied] = []
         self._requests = requests
         self._attributes = requests.objects.attributes_for(attributes)
         self._decisions = Decisions(authorizer)
+        self._metrics = metrics
 
     async def add(self, policy: Policy[Any]) -> None:
         """Evaluate one policy with each of its bindings.
@@ -128,7 +142,11 @@ class _Evaluation:
             verdict = await self._verdict(policy, (*shown, param, namespace))
             for denial in verdict.denials:
                 self._act(policy, binding, denial.message, denial.reason)
-            self.denied += [_Denied(policy, binding, error) for error in verdict.audit_errors]
+            for message in verdict.ignored:
+                self._metrics.observe_policy(policy.name, binding.name, _error_type(message), "allow")
+            for message in verdict.audit_errors:
+                self._metrics.observe_policy(policy.name, binding.name, _error_type(message), "deny")
+                self.denied.append(_Denied(policy, binding, message))
 
     async def _verdict(self, policy: Policy[Any], given: tuple[Any, ...]) -> Any:
         """Return what a policy says, once the authorizer has decided all that its expressions ask."""
@@ -145,6 +163,9 @@ class _Evaluation:
 
     def _act(self, policy: Policy[Any], binding: Binding, message: str, reason: str) -> None:
         """Do what the binding says of a failed validation; there is no audit log that Audit would write to."""
+        error_type = "no_error" if reason else _error_type(message)
+        for action in binding.actions:
+            self._metrics.observe_policy(policy.name, binding.name, error_type, action.lower())
         if "Deny" in binding.actions:
             self.denied.append(_Denied(policy, binding, message, reason))
         if "Warn" in binding.actions:

@@ -41,11 +41,13 @@ class Verdict(NamedTuple):
 
     Attributes:
         denials: the validations that deny it; the actions of the binding say what that means.
+        ignored: the errors of validations that the failurePolicy ignores.
         audit_errors: why audit annotations could not be evaluated, which denies it whatever the binding says.
     """
 
     denials: list[Denial]
     audit_errors: Sequence[str] = ()
+    ignored: Sequence[str] = ()
 
 
 class _OutOfBudgetError(Exception):
@@ -100,17 +102,18 @@ class Validator:
             return self._failed(OUT_OF_BUDGET)
         messages, message_error = self._messages(given, budget)
         denials = list(self._denials(results, messages, message_error))
+        ignored = [error for _, error in results if error] if self._fails_open else ()
         if not self._annotations:
-            return Verdict(denials)
+            return Verdict(denials, ignored=ignored)
         try:
             annotations, _ = self._evaluate(self._annotations, given.activation(self._variables), MAX_COST)
         except _OutOfBudgetError:
             return self._failed(OUT_OF_BUDGET)
         errors = [] if self._fails_open else [error for _, error in annotations if error]
-        return Verdict(denials, errors)
+        return Verdict(denials, errors, ignored)
 
     def _failed(self, message: str) -> Verdict:
-        return Verdict([] if self._fails_open else [Denial(message)])
+        return Verdict([], ignored=(message,)) if self._fails_open else Verdict([Denial(message)])
 
     def _evaluate(
         self, expressions: Sequence[PolicyExpression | None], activation: Activation, budget: int

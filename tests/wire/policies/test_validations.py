@@ -75,6 +75,9 @@ async def test_a_validation_that_fails_denies_or_is_ignored(policies):
     assert (reply.code, reply.message) == (422, denied(ERROR))
     assert (await policies.api.patch(f"{POLICIES}/p", {"spec": {"failurePolicy": "Ignore"}})).code == 200
     assert (await policies.create()).code == 201
+    for action in ("deny", "allow"):
+        labels = f'enforcement_action="{action}",error_type="invalid_error",policy="p",policy_binding="b"'
+        assert await policies.api.metrics("apiserver_validating_admission_policy_check_total", labels) == 1, labels
 
 
 async def test_a_variable_that_fails_says_which_it_is(policies):
