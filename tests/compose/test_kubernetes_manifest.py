@@ -29,11 +29,10 @@ def containers(pod_spec: Any) -> dict[str, Any]:
 
 
 @pytest.mark.kubectl
-def test_a_cluster_takes_it_warns_of_nothing_but_unchecked_pods_and_runs_it(kubectl: Kubectl) -> None:
+def test_a_cluster_takes_it_warns_of_nothing_and_runs_it(kubectl: Kubectl) -> None:
     kubectl.says(
         f"apply --validate=strict -f {MANIFEST}",
-        "namespace/mockube created\nservice/mockube created\nstatefulset.apps/mockube created\n"
-        "Warning: mockube has no PodSecurity admission plug-in: .* but no Pod is checked",
+        "namespace/mockube created\nservice/mockube created\nstatefulset.apps/mockube created",
     )
     kubectl.output("-n mockube rollout status statefulset mockube --timeout=300s")
     kubectl.says("-n mockube get pod mockube-0 -o jsonpath={.status.phase}", "Running")

@@ -133,9 +133,9 @@ def test_who_stores_what_nothing_acts_on_is_warned_unless_that_is_not_wanted(
     up: Any, kubectl_at: Any, flags: list[str], printed: int
 ) -> None:
     kubectl = kubectl_at(Path(up(*flags).kubeconfig))
-    done = kubectl.run("create quota q --hard=pods=1")
-    assert done.out == "resourcequota/q created\n"
-    assert done.err.count("Warning: mockube has no ResourceQuota admission plug-in") == printed
+    done = kubectl.run("create job j --image=busybox")
+    assert done.out == "job.batch/j created\n"
+    assert done.err.count("Warning: mockube has no Job controller") == printed
 
 
 def test_the_cluster_is_added_to_a_kubeconfig_that_is_named(up: Any, tmp_path: Path) -> None:
